@@ -146,7 +146,8 @@ fnz_status fnzi_kernel_repeats(fnzi_krn_call *call) {
                                 (long long)fnzi_krn_array_numel(call->outputs[0]), (long long)sum);
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
   at = out;
-  for (int64_t i = 0; i < fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)); i++)
+  const int64_t count = fnzi_krn_array_numel(fnzi_krn_call_input(call, 0));
+  for (int64_t i = 0; i < count; i++)
     for (int64_t k = 0; k < values[i]; k++)
       *at++ = i;
   return FNZ_OK;
@@ -191,19 +192,33 @@ static fnz_status record_fractions(fnzi_krn_call *call, const void *data, const 
   return record(call, &f);
 }
 
+/* Floats are not widened in memory. */
+static void split(const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *fractions, int32_t *exponents,
+                  int64_t count) {
+  for (int64_t i = 0; x->d && i < count; i++) {
+    int exponent;
+    fractions->d[i] = fraction_of(x->d[i], &exponent);
+    exponents[i] = exponent;
+  }
+  for (int64_t i = 0; x->f && i < count; i++) {
+    int exponent;
+    fractions->f[i] = (float)fraction_of((double)x->f[i], &exponent);
+    exponents[i] = exponent;
+  }
+}
+
 fnz_status fnzi_kernel_frexp(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
-  const void *data;
-  void *fractions, *exponents;
-  FNZ_TRY(fnzi_krn_dense_get_as(call, self, FNZ_F64, &data));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &fractions));
+  const int64_t count = fnzi_krn_array_numel(self);
+  const fnz_dtype dtype = call->record ? FNZ_F64 : fnzi_cpu_real_dtype(self->geometry.dtype);
+  fnzi_cpu_reals x;
+  fnzi_cpu_reals_out fractions;
+  void *exponents;
+  FNZ_TRY(fnzi_cpu_reals_open(call, self, dtype, &x));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &fractions));
   FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I32, &exponents));
   if (call->record)
-    return record_fractions(call, data, fractions, exponents, fnzi_krn_array_numel(self));
-  for (int64_t i = 0; i < fnzi_krn_array_numel(self); i++) {
-    int exponent;
-    ((double *)fractions)[i] = fraction_of(((const double *)data)[i], &exponent);
-    ((int32_t *)exponents)[i] = exponent;
-  }
+    return record_fractions(call, x.d, fractions.d, exponents, count);
+  split(&x, &fractions, exponents, count);
   return FNZ_OK;
 }

@@ -12,49 +12,92 @@
 static int64_t sorted_key(SORTED s, int64_t i) {
   return s[i].key;
 }
+#include "kernels/core/sort_values.h"
 #include "kernels/cpu/order_values.h"
 #undef VALUE
 
 static int64_t key_of(const fnzi_cpu_rows *r, int64_t row, int64_t i) {
   const double *real = r->data;
   const int64_t *whole = r->data, at = row * r->length + i;
-  return r->dtype == FNZ_F64 ? fnzi_cpu_real_key(real[at]) : whole[at];
+  return r->dtype == FNZ_F64 ? sort_real_key(real[at]) : whole[at];
 }
 
-/* The place of the n-th in order, equal ones in the order of their places. */
-static int64_t stable_place(const fnzi_cpu_rows *r, int64_t row, const fnzi_cpu_pair *pairs,
-                            int64_t nth) {
-  int64_t key = pairs[nth].key, before = nth, i = 0;
-  for (int64_t k = 0; k < nth; k++)
-    before -= pairs[k].key < key;
+/* The n-th key in order. Changes `keys`: those of one digit stay, as long as they differ. */
+static int64_t nth_key(int64_t *keys, int64_t count, int64_t nth) {
+  enum { BITS = 8, VALUES = 1 << BITS };
+  for (;;) {
+    int64_t least = keys[0], greatest = keys[0], counts[VALUES] = {0}, kept = 0;
+    int shift = 0, digit = 0;
+    for (int64_t i = 1; i < count; i++) {
+      least = keys[i] < least ? keys[i] : least;
+      greatest = keys[i] > greatest ? keys[i] : greatest;
+    }
+    if (least == greatest)
+      return least;
+    while (((uint64_t)greatest - (uint64_t)least) >> shift >= VALUES)
+      shift++;
+    for (int64_t i = 0; i < count; i++)
+      counts[((uint64_t)keys[i] - (uint64_t)least) >> shift]++;
+    for (; nth >= counts[digit]; digit++)
+      nth -= counts[digit];
+    for (int64_t i = 0; i < count; i++) {
+      keys[kept] = keys[i];
+      kept += ((uint64_t)keys[i] - (uint64_t)least) >> shift == (uint64_t)digit;
+    }
+    count = kept;
+  }
+}
+
+static void fill_pairs(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs) {
+  for (int64_t i = 0; i < r->length; i++)
+    pairs[i] = (fnzi_cpu_pair){key_of(r, row, i), i};
+}
+
+/* The place of the n-th in order, whose key is this; equal ones in the order of their places. */
+static int64_t stable_place(const fnzi_cpu_rows *r, int64_t row, int64_t key, int64_t nth) {
+  const double *real = r->dtype == FNZ_F64 ? (const double *)r->data + row * r->length : NULL;
+  const int64_t *whole = (const int64_t *)r->data + row * r->length;
+  int64_t before = nth, i = 0;
+  for (int64_t k = 0; real && k < r->length; k++)
+    before -= sort_real_key(real[k]) < key;
+  for (int64_t k = 0; !real && k < r->length; k++)
+    before -= whole[k] < key;
   for (; key_of(r, row, i) != key || before; i++)
     before -= key_of(r, row, i) == key;
   return i;
 }
 
+/* Zeros of both signs have one key, and eager's steps choose between them if it asks for no place.
+ */
 static int64_t median_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs, int64_t kind,
                          bool is_stable) {
-  int64_t numbers = r->length;
-  for (int64_t i = 0; r->dtype == FNZ_F64 && i < r->length; i++)
-    numbers -= pairs[i].key == INT64_MAX;
-  int64_t nth = median_place(kind, numbers, r->length);
+  int64_t *keys = (int64_t *)(void *)pairs, numbers = r->length;
+  if (r->dtype != FNZ_F64)
+    memcpy(keys, (const int64_t *)r->data + row * r->length, (size_t)r->length * sizeof *keys);
+  for (int64_t i = 0; r->dtype == FNZ_F64 && i < r->length; i++) {
+    keys[i] = sort_real_key(((const double *)r->data)[row * r->length + i]);
+    numbers -= keys[i] == INT64_MAX;
+  }
+  int64_t nth = median_place(kind, numbers, r->length), key = nth_key(keys, r->length, nth);
+  if (is_stable || r->dtype != FNZ_F64 || key != 0)
+    return stable_place(r, row, key, nth);
+  fill_pairs(r, row, pairs);
   fnzi_cpu_select_nth(pairs, r->length, nth);
-  return is_stable ? stable_place(r, row, pairs, nth) : pairs[nth].place;
+  return pairs[nth].place;
 }
 
-/* Changes `pairs`, which are the pairs of the row. */
+/* There is room for the pairs of a row. */
 static int64_t place_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs, int64_t kind,
                         int64_t k, bool is_stable) {
-  switch (kind) {
-  case ORDER_KTH:
+  if (kind != ORDER_KTH && kind != ORDER_MODE)
+    return median_of(r, row, pairs, kind, is_stable);
+  fill_pairs(r, row, pairs);
+  if (kind == ORDER_KTH) {
     fnzi_cpu_select_kth(pairs, r->length, k - 1);
     return pairs[k - 1].place;
-  case ORDER_MODE:
-    fnzi_cpu_sort_unstable(pairs, r->length);
-    return pairs[mode_place(pairs, r->length, r->dtype == FNZ_F64)].place;
-  default:
-    return median_of(r, row, pairs, kind, is_stable);
   }
+  fnzi_cpu_sort_unstable(pairs, r->length);
+  return pairs[mode_place(pairs, r->length, r->dtype == FNZ_F64)].place;
 }
 
 /* The median of all elements is a number, whose NaN has no payload. */
@@ -132,11 +175,8 @@ static fnz_status pick_rows(fnzi_krn_call *call, int64_t kind) {
   else
     FNZI_NEW(&call->scratch, (size_t)r.count, &kept);
   FNZI_NEW(&call->scratch, (size_t)r.length, &room);
-  for (int64_t i = 0; i < r.count; i++) {
-    for (int64_t at = 0; at < r.length; at++)
-      room[at] = (fnzi_cpu_pair){key_of(&r, i, at), at};
+  for (int64_t i = 0; i < r.count; i++)
     (places ? (int64_t *)places : kept)[i] = place_of(&r, i, room, kind, k, places != NULL);
-  }
   FNZ_TRY(fnzi_cpu_rows_pick(call, reduced, places ? places : kept));
   return places ? FNZ_OK : forget_payload(call);
 }

@@ -51,7 +51,8 @@ fnz_status fnzi_kernel_special_function(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   if (call->record)
     return record(call, f->op, &a, &x, &y);
-  for (int64_t i = 0; i < fnz_geometry_numel(out); i++)
+  const int64_t count = fnz_geometry_numel(out);
+  for (int64_t i = 0; i < count; i++)
     fnzi_cpu_real_put(&y, i,
                       f->of_two ? f->of_two(fnzi_cpu_real_at(&a, i), fnzi_cpu_real_at(&x, i))
                                 : f->of_one(fnzi_cpu_real_at(&a, i)));

@@ -77,7 +77,8 @@ fnz_status fnzi_meta_repeats_read(fnzi_krn_call *call, const int64_t **out, int6
   FNZ_TRY(fnzi_krn_dense_get_as(call, repeats, FNZ_I64, &data));
   *out = data;
   *sum = 0;
-  for (int64_t i = 0; i < fnzi_krn_array_numel(repeats); i++)
+  const int64_t count = fnzi_krn_array_numel(repeats);
+  for (int64_t i = 0; i < count; i++)
     if ((*out)[i] < 0 || !fnzi_add_i64(*sum, (*out)[i], sum))
       return fnzi_krn_call_refuse(
           call, FNZ_CLASS_BOUNDS,
