@@ -26,57 +26,70 @@ static int64_t start_of(const rows *r, int64_t row) {
   return row / r->inner * r->count * r->inner + row % r->inner;
 }
 
-/* A later equal element takes over, and so does a NaN, for good. */
+/* A later equal element takes over, and so does a NaN, for good. Results that are in the type of
+ * the elements are put as well. */
 #define EXTREME(name, T, wins)                                                                     \
-  static void running_##name##_##T(const rows *r, int64_t at, const void *from, int64_t *places) { \
+  static void running_##name##_##T(const rows *r, int64_t at, const void *from, void *to,          \
+                                   int64_t *places) {                                              \
     const T *row = from;                                                                           \
-    T a = row[at];                                                                                 \
+    T *out = to, a = row[at];                                                                      \
     for (int64_t i = 0, place = 0; i < r->count; i++, at += r->inner) {                            \
       T x = row[at];                                                                               \
       if (__builtin_expect(wins, 0)) /* rarely: a branch does not wait for `a` */                  \
         a = x, place = i;                                                                          \
       places[at] = place;                                                                          \
+      if (out)                                                                                     \
+        out[at] = a;                                                                               \
     }                                                                                              \
   }
-#define RUNNING(name, wins) EXTREME(name, double, wins) EXTREME(name, int64_t, wins)
+#define RUNNING(name, wins)                                                                        \
+  EXTREME(name, float, wins) EXTREME(name, double, wins) EXTREME(name, int64_t, wins)
 #include "kernels/folds.def"
 
-typedef void extreme_fn(const rows *r, int64_t at, const void *from, int64_t *places);
+typedef void extreme_fn(const rows *r, int64_t at, const void *from, void *to, int64_t *places);
+typedef struct extremes {
+  extreme_fn *single, *real, *whole;
+} extremes;
 
-static fnz_status run_extreme(fnzi_krn_call *call, extreme_fn *real, extreme_fn *whole) {
+/* The elements of a row that its places name. */
+static void put_row(const rows *r, int64_t start, size_t cell, const char *cells, char *to,
+                    const int64_t *places) {
+  if (r->inner == 1)
+    fnzi_cpu_cells_pick(cell, to + (size_t)start * cell, cells + (size_t)start * cell,
+                        places + start, r->count);
+  for (int64_t i = 0, at = start; r->inner != 1 && i < r->count; i++, at += r->inner)
+    memcpy(to + (size_t)at * cell, cells + (size_t)(start + places[at] * r->inner) * cell, cell);
+}
+
+static fnz_status run_extreme(fnzi_krn_call *call, const extremes *by) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
-  bool is_real = fnzi_is_float(dtype);
-  size_t cell = fnzi_dtype(dtype)->bytes;
-  const void *cells, *wide;
+  fnz_dtype wide = dtype == FNZ_F32 ? FNZ_F32 : fnzi_is_float(dtype) ? FNZ_F64 : FNZ_I64;
+  extreme_fn *run = wide == FNZ_F32 ? by->single : wide == FNZ_F64 ? by->real : by->whole;
+  const void *cells, *widened;
   void *to, *places;
   rows r;
   FNZ_TRY(find_rows(call, &r));
   FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 0), &cells));
-  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), is_real ? FNZ_F64 : FNZ_I64,
-                                &wide));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), wide, &widened));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &to));
   FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
   for (int64_t row = 0; r.numel && row < r.numel / r.count; row++) {
     const int64_t start = start_of(&r, row);
-    (is_real ? real : whole)(&r, start, wide, places);
-    if (r.inner == 1)
-      fnzi_cpu_cells_pick(cell, (char *)to + (size_t)start * cell,
-                          (const char *)cells + (size_t)start * cell, (int64_t *)places + start,
-                          r.count);
-    for (int64_t i = 0, at = start; r.inner != 1 && i < r.count; i++, at += r.inner)
-      memcpy((char *)to + (size_t)at * cell,
-             (const char *)cells + (size_t)(start + ((int64_t *)places)[at] * r.inner) * cell,
-             cell);
+    run(&r, start, widened, wide == dtype ? to : NULL, places);
+    if (wide != dtype)
+      put_row(&r, start, fnzi_dtype(dtype)->bytes, cells, to, places);
   }
   return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_cummax(fnzi_krn_call *call) {
-  return run_extreme(call, running_max_double, running_max_int64_t);
+  const extremes by = {running_max_float, running_max_double, running_max_int64_t};
+  return run_extreme(call, &by);
 }
 
 fnz_status fnzi_kernel_cummin(fnzi_krn_call *call) {
-  return run_extreme(call, running_min_double, running_min_int64_t);
+  const extremes by = {running_min_float, running_min_double, running_min_int64_t};
+  return run_extreme(call, &by);
 }
 
 #define VALUE static
