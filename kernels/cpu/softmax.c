@@ -99,7 +99,9 @@ typedef enum form { SOFTMAX, SAFE_SOFTMAX, LOG_SOFTMAX, LOG_SUM_EXP } form;
 enum { PANEL = 16 }; /* rows that lie across memory are brought together so many at once */
 
 typedef struct rows {
-  fnz_dtype dtype;
+  fnz_dtype dtype, half; /* half: of elements that become floats row by row */
+  const uint16_t *half_x;
+  uint16_t *half_y; /* NULL: there are none */
   form form;
   fnzi_cpu_reals x;
   fnzi_cpu_reals_out y;
@@ -124,6 +126,17 @@ static void one_row_f32(const void *user, int64_t at, int lane) {
     r->y.f[at] = (float)fnzi_cpu_log_sum_exp_f32(r->rows, x, r->count);
   else
     row_f32(r, x, r->y.f + at * r->count);
+}
+
+static void one_row_of_halves(const void *user, int64_t at, int lane) {
+  const rows *r = user;
+  float *row = r->panel + (int64_t)lane * r->count;
+  int64_t wide = sizeof *row, narrow = sizeof *r->half_x, start = at * r->count;
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, r->half, wide, narrow}, row, r->half_x + start,
+                   r->count);
+  row_f32(r, row, row);
+  fnzi_krn_convert(&(fnzi_krn_conversion){r->half, FNZ_F32, narrow, wide}, r->half_y + start, row,
+                   r->count);
 }
 
 /* Rows across memory: a panel of them, one of r->panels beside each other. */
@@ -178,6 +191,11 @@ static fnz_status run(fnzi_krn_call *call, rows *r, int64_t count) {
   }
   if (!fnzi_mul_size((size_t)r->count, (size_t)fnzi_cpu_lanes(call), &room))
     return fnzi_no_memory(call->ctx);
+  if (r->half_y) {
+    FNZI_NEW(&call->scratch, room, &r->panel);
+    fnzi_cpu_rows_spread(call, count, r->count, one_row_of_halves, r);
+    return FNZ_OK;
+  }
   if (r->x.f) {
     if (!fnzi_mul_size(room, PANEL, &room))
       return fnzi_no_memory(call->ctx);
@@ -188,6 +206,26 @@ static fnz_status run(fnzi_krn_call *call, rows *r, int64_t count) {
   FNZI_NEW(&call->scratch, room, &r->scratch);
   fnzi_cpu_rows_spread(call, count, r->count, one_row, r);
   return FNZ_OK;
+}
+
+/* Halves whose rows are dense on both sides stay where they are. */
+static bool open_halves(const fnzi_krn_call *call, rows *r) {
+  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0), *y = call->outputs[0];
+  fnz_dtype dtype = y->place.dtype;
+  if ((dtype != FNZ_F16 && dtype != FNZ_BF16) || x->place.dtype != dtype || r->inner != 1 ||
+      !fnzi_is_contiguous(&x->place) || !fnzi_is_contiguous(&y->place))
+    return false;
+  r->half = dtype;
+  r->half_x = (const void *)fnzi_krn_array_data(x);
+  r->half_y = (void *)fnzi_krn_array_data(y);
+  return true;
+}
+
+static fnz_status open_rows(fnzi_krn_call *call, rows *r) {
+  if (open_halves(call, r))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), r->dtype, &r->x));
+  return fnzi_cpu_reals_result(call, 0, r->dtype, &r->y);
 }
 
 static fnz_status along_dim(fnzi_krn_call *call, form f) {
@@ -202,8 +240,7 @@ static fnz_status along_dim(fnzi_krn_call *call, form f) {
     r.count = g->sizes[dim];
   for (uint32_t i = dim + 1; i < g->rank; i++)
     r.inner *= g->sizes[i];
-  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), r.dtype, &r.x));
-  FNZ_TRY(fnzi_cpu_reals_result(call, 0, r.dtype, &r.y));
+  FNZ_TRY(open_rows(call, &r));
   int64_t numel = fnz_geometry_numel(g);
   return numel ? run(call, &r, numel / r.count) : FNZ_OK;
 }

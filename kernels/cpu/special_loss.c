@@ -113,9 +113,9 @@ static double logarithm(const classes *c, int64_t start, int64_t label) {
   return isinf(sum) ? NAN : x - sum; /* as the difference from an infinite greatest one */
 }
 
-/* The loss at one position and the weight it counts with in a mean. */
-static double loss_at(const classes *c, int64_t position, double *weight) {
-  int64_t start = position / c->inner * c->count * c->inner + position % c->inner;
+/* The loss at one position, whose scores begin at `start`, and the weight it counts with in a mean.
+ */
+static double loss_at(const classes *c, int64_t position, int64_t start, double *weight) {
   *weight = 1;
   if (c->labels && c->labels[position] == c->ignore) {
     *weight = 0;
@@ -215,8 +215,10 @@ static fnz_status class_loss(fnzi_krn_call *call, bool normalise) {
   if (call->record)
     return record_classes(call, &c, reduction);
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, c.dtype, &out));
-  for (int64_t i = 0; i < c.positions; i++) {
-    double one = loss_at(&c, i, &weight);
+  for (int64_t i = 0, start = 0, left = c.inner; i < c.positions; i++, start++, left--) {
+    if (left == 0)
+      start += (c.count - 1) * c.inner, left = c.inner;
+    double one = loss_at(&c, i, start, &weight);
     if (reduction == REDUCE_NONE)
       fnzi_cpu_real_put(&out, i, one);
     sum += one, total += weight;
