@@ -27,21 +27,22 @@ VALUE double lower_series(double a, double x) {
   return sum * gamma_factor(a, x);
 }
 
-/* The upper one by its continued fraction, from the front (Lentz). */
+/* The upper one by the convergents p / q of its continued fraction. Their recurrence divides
+ * nothing; a scale keeps them from overflow. */
 VALUE double upper_fraction(double a, double x) {
-  const double tiny = 0x1p-1000;
-  double b = x + 1 - a, c = 1 / tiny, d = 1 / b, h = d, step = 0;
-  for (int k = 1; k < MOST_TERMS && fabs(step - 1) > 0x1p-53; k++) {
-    double n = -k * (k - a);
-    b += 2;
-    d = n * d + b;
-    d = 1 / (d == 0 ? tiny : d);
-    c = b + n / c;
-    c = c == 0 ? tiny : c;
-    step = c * d;
-    h *= step;
+  const double most = 0x1p500;
+  double y = 1 - a, z = x + y + 1, p0 = 1, q0 = x, p1 = x + 1, q1 = z * x, found = p1 / q1,
+         last = 0;
+  for (int k = 1; k < MOST_TERMS && fabs(found - last) > fabs(found) * 0x1p-53; k++) {
+    y += 1;
+    z += 2;
+    double p = p1 * z - p0 * (y * k), q = q1 * z - q0 * (y * k);
+    double scale = fabs(p) > most || fabs(q) > most ? 1 / most : 1;
+    p0 = p1 * scale, q0 = q1 * scale, p1 = p * scale, q1 = q * scale;
+    last = found;
+    found = q != 0 ? p / q : found + 1;
   }
-  return h * gamma_factor(a, x);
+  return found * gamma_factor(a, x);
 }
 
 /* How much of the gamma function lies below x; `upper`: above it. */
