@@ -22,7 +22,7 @@ static int64_t key_of(const fnzi_cpu_rows *r, int64_t row, int64_t i) {
   return r->dtype == FNZ_F64 ? sort_real_key(real[at]) : whole[at];
 }
 
-/* The n-th key in order. Changes `keys`: those of one digit stay, as long as they differ. */
+/* The n-th key in order. Changes `keys`: keys of its digit stay, until all are equal. */
 static int64_t nth_key(int64_t *keys, int64_t count, int64_t nth) {
   enum { BITS = 8, VALUES = 1 << BITS };
   for (;;) {

@@ -47,8 +47,12 @@ static int64_t start_of(const rows *r, int64_t row) {
 #include "kernels/folds.def"
 
 typedef void extreme_fn(const rows *r, int64_t at, const void *from, void *to, int64_t *places);
+/* By the type of the elements that it reads. */
+typedef struct extreme {
+  extreme_fn *run;
+} extreme;
 typedef struct extremes {
-  extreme_fn *single, *real, *whole;
+  extreme single, real, whole;
 } extremes;
 
 /* The elements of a row that its places name. */
@@ -64,7 +68,7 @@ static void put_row(const rows *r, int64_t start, size_t cell, const char *cells
 static fnz_status run_extreme(fnzi_krn_call *call, const extremes *by) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   fnz_dtype wide = dtype == FNZ_F32 ? FNZ_F32 : fnzi_is_float(dtype) ? FNZ_F64 : FNZ_I64;
-  extreme_fn *run = wide == FNZ_F32 ? by->single : wide == FNZ_F64 ? by->real : by->whole;
+  extreme of = wide == FNZ_F32 ? by->single : wide == FNZ_F64 ? by->real : by->whole;
   const void *cells, *widened;
   void *to, *places;
   rows r;
@@ -75,7 +79,7 @@ static fnz_status run_extreme(fnzi_krn_call *call, const extremes *by) {
   FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
   for (int64_t row = 0; r.numel && row < r.numel / r.count; row++) {
     const int64_t start = start_of(&r, row);
-    run(&r, start, widened, wide == dtype ? to : NULL, places);
+    of.run(&r, start, widened, wide == dtype ? to : NULL, places);
     if (wide != dtype)
       put_row(&r, start, fnzi_dtype(dtype)->bytes, cells, to, places);
   }
@@ -83,12 +87,12 @@ static fnz_status run_extreme(fnzi_krn_call *call, const extremes *by) {
 }
 
 fnz_status fnzi_kernel_cummax(fnzi_krn_call *call) {
-  const extremes by = {running_max_float, running_max_double, running_max_int64_t};
+  const extremes by = {{running_max_float}, {running_max_double}, {running_max_int64_t}};
   return run_extreme(call, &by);
 }
 
 fnz_status fnzi_kernel_cummin(fnzi_krn_call *call) {
-  const extremes by = {running_min_float, running_min_double, running_min_int64_t};
+  const extremes by = {{running_min_float}, {running_min_double}, {running_min_int64_t}};
   return run_extreme(call, &by);
 }
 
