@@ -65,7 +65,7 @@ static fnz_status give_input(fnz_workspace *ws, fnzi_run_state *run, uint32_t k,
                              const fnz_executable_state *state) {
   const fnzi_stp_input *in = &ws->exe->inputs[k];
   const fnzi_run_binding *b = &run->bindings[k];
-  if (in->is_number)
+  if (in->is_scalar)
     return fnzi_eng_give_number(ws, run, k);
   if (!in->is_tensor)
     return FNZ_OK;
@@ -91,7 +91,7 @@ static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_stp_bindi
                                    const fnzi_stp_slot *slot) {
   if (slot->is_member)
     return ws->inputs[slot->input].layout;
-  if (slot->is_number) {
+  if (slot->is_scalar) {
     /* The type of an output that sizes decide; NULL: it is no such number. */
     static const fnz_geometry whole = {.dtype = FNZ_I64}, real = {.dtype = FNZ_F64},
                               truth = {.dtype = FNZ_BOOL};
@@ -107,7 +107,7 @@ static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_stp_bindi
 
 /* Returns whether the output fills its own buffer. */
 static bool fills_buffer(const fnzi_stp_binding *b, const fnzi_stp_slot *slot) {
-  if (slot->is_member || slot->is_number)
+  if (slot->is_member || slot->is_scalar)
     return false;
   const fnzi_pln_location *location = &b->plan.outputs[slot->output];
   const fnzi_pln_buffer *buffer = &b->plan.buffers.data[location->buffer];

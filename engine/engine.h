@@ -9,7 +9,12 @@
  *   state.c              parameters and buffers that are changed
  *   pool.c               memory that states of several executables share
  *   device.c             opens libfnz_cuda and finds the functions of a GPU
- *   verify.c             compares the engine with the interpreter */
+ *   verify.c             compares the engine with the interpreter
+ *
+ * An executable may be used by several threads at once, a workspace or a state by one. Functions
+ * with a `ctx` report errors there; others in the context of the workspace or executable, from
+ * where fnzi_eng_propagate() copies them. A run that fails restores the state, or marks it as lost.
+ */
 #ifndef FNZI_ENG_ENGINE_H
 #define FNZI_ENG_ENGINE_H
 

@@ -42,10 +42,7 @@ static fnz_status reserve(fnz_workspace *ws, const fnzi_stp_binding *b,
   if (!fnzi_add_size(b->arena_bytes, holds_results(b, outs) ? b->outputs_bytes : 0, &bytes) ||
       !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes))
     return fnzi_no_memory(ws->ctx);
-  void *block = ws->block;
-  fnz_status status = fnzi_stp_enlarge(ws, &block, &ws->block_bytes, bytes);
-  ws->block = block;
-  return status;
+  return fnzi_stp_enlarge(ws, &ws->block, &ws->block_bytes, bytes);
 }
 
 /* Sets the memory of each storage; NULL if it has none. */

@@ -34,7 +34,7 @@ static bool is_moved_there(const running *r, const fnzi_stp_slot *slot, const vo
 /* Returns the location of an output; NULL if data decide its sizes, and for members. */
 static const fnz_geometry *planned(const running *r, const fnzi_stp_slot *slot) {
   const fnzi_pln_location *location =
-      slot->is_member || slot->is_number ? NULL : &r->b->plan.outputs[slot->output];
+      slot->is_member || slot->is_scalar ? NULL : &r->b->plan.outputs[slot->output];
   return location && location->buffer != FNZI_PLN_NONE ? location->map : NULL;
 }
 
@@ -94,7 +94,7 @@ static fnz_status locate_output(running *r, size_t i) {
   if (!out->data && !r->run->workspace)
     return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->info.name,
                      "an output without memory needs a workspace, where it stays");
-  if (out->data && r->ws->on_device && !slot->is_number)
+  if (out->data && r->ws->on_device && !slot->is_scalar)
     FNZ_TRY(r->exe->gpu->check(r->ws, slot->info.name, out->data, &r->ws->checked_out[i]));
   if (!out->data)
     return FNZ_OK;
@@ -151,7 +151,7 @@ static fnz_status give_result(running *r, size_t i) {
     FNZ_TRY(fnzi_stp_output_set(r->ws, i, out->data, to));
     FNZ_TRY(fnzi_stp_overlap_check(r->ws, r->run->state != NULL));
   }
-  if (slot->is_number)
+  if (slot->is_scalar)
     out->geometry = to;
   if (out->data == at && fnzi_same_strides(layout, to)) /* asked for in the input's memory */
     return FNZ_OK;
@@ -222,7 +222,7 @@ static fnz_status shows_donated(running *r, const fnzi_stp_slot *slot, bool *sho
   const fnz_geometry *layout;
   unsigned char *start;
   *shows = false;
-  if (slot->is_number || slot->is_member ||
+  if (slot->is_scalar || slot->is_member ||
       (location->buffer != FNZI_PLN_NONE &&
        r->b->plan.buffers.data[location->buffer].kind != FNZI_PLN_LATE))
     return FNZ_OK;
@@ -250,7 +250,7 @@ static fnz_status give_results(running *r) {
   const fnzi_stp_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
   for (size_t i = 0; i < slots->count; i++) {
     const fnzi_stp_slot *slot = &slots->data[i];
-    if (is_asked(r, slot) && r->ws->on_device && !slot->is_number)
+    if (is_asked(r, slot) && r->ws->on_device && !slot->is_scalar)
       FNZ_TRY(give_on_device(r, slot, &r->run->outputs[i]));
     else if (is_asked(r, slot))
       FNZ_TRY(slot->is_member ? give_member(r, slot, &r->run->outputs[i]) : give_result(r, i));

@@ -248,7 +248,7 @@ static fnz_status give_inputs(verifying *v, fnz_memory *in) {
   const fnzi_stp_slots *slots = &v->exe->slots[FNZ_SIDE_INPUT];
   for (size_t i = 0; i < slots->count; i++) {
     uint32_t k = slots->data[i].input;
-    if (v->exe->inputs[k].is_number)
+    if (v->exe->inputs[k].is_scalar)
       FNZ_TRY(give_number(v, k, &in[i]));
     else
       FNZ_TRY(give_tensor(v, k, &in[i]));

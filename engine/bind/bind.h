@@ -6,7 +6,11 @@
  *   nested.c           a step for a node with such bodies
  *   frames.c, thunk.c  runs all steps, also of bodies; one step
  *   regions.c          nodes that the interpreter evaluates
- *   undo.c             restores the state after a failed run */
+ *   undo.c             restores the state after a failed run
+ *
+ * All functions run in the thread that has the workspace `ws`, which owns the binding. A function
+ * that makes something leaves nothing to free when it fails, if the binding is destroyed as a whole
+ * by fnzi_bnd_drop() or fnzi_bnd_clear(). Errors are in the context of the workspace. */
 #ifndef FNZI_BND_H
 #define FNZI_BND_H
 

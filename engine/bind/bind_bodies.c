@@ -32,7 +32,7 @@ static fnz_status open(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t 
   fnzi_pln_body *body = &outermost->bodies.list.data[index];
   const fnzi_pln_region *r = &outermost->bodies.regions.data[body->region];
   fnzi_stp_binding *b = &outermost->nested[index];
-  *b = (fnzi_stp_binding){.is_ready = true,
+  *b = (fnzi_stp_binding){.is_open = true,
                           .is_body = true,
                           .outermost = outermost,
                           .graph = body->graph,

@@ -209,7 +209,7 @@ static fnz_status find_needed(const fnz_workspace *ws, fnzi_stp_binding *b) {
 
 fnz_status fnzi_bnd_plan(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state) {
   fnzi_arena_init(&b->arena, ws->ctx);
-  b->is_ready = true;
+  b->is_open = true;
   b->with_state = with_state;
   b->threads = fnzi_bnd_threads_of(ws);
   FNZ_TRY(keep_key(ws, b));

@@ -116,7 +116,7 @@ fnz_status fnzi_bnd_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
 }
 
 void fnzi_bnd_clear(fnz_workspace *ws, fnzi_stp_binding *b) {
-  if (!b->is_ready)
+  if (!b->is_open)
     return;
   for (size_t i = 0; i < b->unread.count; i++)
     fnzi_krn_array_release(ws->ctx, b->unread.data[i]);
@@ -127,5 +127,5 @@ void fnzi_bnd_clear(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_stp_expansion_end(&b->expansion);
   fnz_program_destroy(b->owned);
   fnzi_arena_free(&b->arena);
-  *b = (fnzi_stp_binding){.is_ready = false};
+  *b = (fnzi_stp_binding){.is_open = false};
 }

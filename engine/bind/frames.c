@@ -47,9 +47,9 @@ static fnz_status open_times(fnz_workspace *ws, fnzi_stp_binding *b) {
   size_t count = b->thunks.count;
   for (size_t i = 0; i < b->bodies.list.count; i++)
     count += b->nested[i].thunks.count;
-  void *times = ws->times;
+  unsigned char *times = (unsigned char *)ws->times;
   fnz_status status = fnzi_stp_enlarge(ws, &times, &ws->times_bytes, count * sizeof *ws->times);
-  ws->times = times;
+  ws->times = (fnz_step_time *)(void *)times;
   ws->ntimes = 0;
   FNZ_TRY(status);
   FNZ_TRY(clear_times(ws, b));

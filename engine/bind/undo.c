@@ -193,10 +193,7 @@ static void copy_saved(const fnzi_stp_binding *b, unsigned char *saved, bool is_
 fnz_status fnzi_bnd_undo_keep(fnz_workspace *ws, const fnzi_stp_binding *b) {
   if (b->saved_bytes == 0)
     return FNZ_OK;
-  void *saved = ws->saved;
-  fnz_status status = fnzi_stp_enlarge(ws, &saved, &ws->saved_bytes, b->saved_bytes);
-  ws->saved = saved;
-  FNZ_TRY(status);
+  FNZ_TRY(fnzi_stp_enlarge(ws, &ws->saved, &ws->saved_bytes, b->saved_bytes));
   copy_saved(b, ws->saved, true);
   return FNZ_OK;
 }

@@ -1,4 +1,7 @@
-/* graph.h - work captured from a stream, to be launched again as a whole. */
+/* graph.h - work captured from a stream, to be launched again as a whole.
+ *
+ * The caller has entered the device (run.h), and one thread at a time uses a graph and its stream.
+ * Errors are as for fnzi_cuda_status(). */
 #ifndef FNZI_CUDA_GRAPH_H
 #define FNZI_CUDA_GRAPH_H
 

@@ -7,7 +7,9 @@
  *   libraries.c  one handle of each for all of a device
  *
  * UNSUPPORTED means that a library is missing, cannot start or does not support the call; the
- * caller then uses another lowering. Every other status is a failure. Messages name `step`. */
+ * caller then uses another lowering. Every other status is a failure. Messages name `step`.
+ *
+ * Handles of a device are shared by its threads, so each call holds the lock of shared.c. */
 #ifndef FNZI_CUDA_LIBRARIES_H
 #define FNZI_CUDA_LIBRARIES_H
 

@@ -1,7 +1,11 @@
 /* run.h - a GPU as the engine sees it: memory, copies and launches in the order of a stream.
  *
  * Between enter and leave the calling thread works on the device; all functions but open and close
- * are called there. */
+ * are called there.
+ *
+ * A device may be used by several threads, a stream by one at a time. Work on a stream runs in
+ * order, later than the call; its errors are found by a later call, often fnzi_cuda_wait(). Errors
+ * of the driver are NOMEM, UNSUPPORTED if there is no such device, else INTERNAL. */
 #ifndef FNZI_CUDA_RUN_H
 #define FNZI_CUDA_RUN_H
 

@@ -16,7 +16,12 @@
  *   text_put.c         sizes and numbers -> text
  *   text_tables.c      finds sizes that can be constants in general texts
  *
- * The .cu files, and the headers of kernels/ that rows need, are arrays of lines (texts.cmake). */
+ * The .cu files, and the headers of kernels/ that rows need, are arrays of lines (texts.cmake).
+ *
+ * A text is made by one thread, in an arena that must outlive it, and freed by
+ * fnzi_cuda_text_end(). Strides are in bytes, sizes in elements. Functions fail with NOMEM, or with
+ * INTERNAL for a group that has no text; fnzi_cuda_text_converts() and the like say beforehand
+ * which have one. */
 #ifndef FNZI_CUDA_TEXT_H
 #define FNZI_CUDA_TEXT_H
 
@@ -49,9 +54,10 @@ enum { FNZI_CUDA_OPERANDS = 4 };
 
 typedef struct fnzi_cuda_ins {
   uint8_t kind, arity;
-  uint8_t compute; /* ROW: the dtype that is computed */
-  const char *row; /* ROW: its name; others: the name of a row of folds.def */
-  uint16_t index;  /* PICK, RUNNING: the slot of the place */
+  uint8_t compute;  /* ROW: the dtype that is computed */
+  const char *row;  /* ROW: the name of its row of point.def */
+  const char *fold; /* FOLD to RUNNING: the name of a row of folds.def */
+  uint16_t index;   /* PICK, RUNNING: the slot of the place */
   uint16_t out, in[FNZI_CUDA_OPERANDS];
 } fnzi_cuda_ins;
 

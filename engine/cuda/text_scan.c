@@ -139,9 +139,9 @@ static fnz_status add(scan *s, uint32_t *kernel, int64_t *count) {
   bool runs = ins->kind == FNZI_CUDA_RUNNING;
   snprintf(s->type, sizeof s->type, runs ? "picked<cell_%s>" : "cell_%s", cell);
   if (runs)
-    snprintf(s->fold, sizeof s->fold, "over<running_%s<cell_%s>, cell_%s>", ins->row, cell, cell);
+    snprintf(s->fold, sizeof s->fold, "over<running_%s<cell_%s>, cell_%s>", ins->fold, cell, cell);
   else
-    snprintf(s->fold, sizeof s->fold, "fold_%s<cell_%s>", ins->row, cell);
+    snprintf(s->fold, sizeof s->fold, "fold_%s<cell_%s>", ins->fold, cell);
   FNZ_TRY(put_body(s, alone));
   FNZ_TRY(fnzi_cuda_use_folds(s->w.ctx, s->text));
   const fnzi_cuda_kernel shape = {NULL, s->g->nlanes, THREADS,

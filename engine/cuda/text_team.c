@@ -104,14 +104,14 @@ static fnz_status put_first(const team *t, const fnzi_cuda_ins *ins) {
     PUT(&t->w, "    picked<cell_%s> m%u = {0, -1};\n", in_of(t, ins), (unsigned)ins->out);
   else
     PUT(&t->w, "    cell_%s m%u = fold_%s<cell_%s>::first();\n", in_of(t, ins), (unsigned)ins->out,
-        ins->row, in_of(t, ins));
+        ins->fold, in_of(t, ins));
   return FNZ_OK;
 }
 
 static fnz_status put_update(const team *t, const fnzi_cuda_ins *ins) {
   unsigned out = ins->out, in = ins->in[0];
   if (ins->kind == FNZI_CUDA_FOLD) {
-    PUT(&t->w, "    m%u = fold_%s<cell_%s>::take(m%u, s%u);\n", out, ins->row, in_of(t, ins), out,
+    PUT(&t->w, "    m%u = fold_%s<cell_%s>::take(m%u, s%u);\n", out, ins->fold, in_of(t, ins), out,
         in);
     return FNZ_OK;
   }
@@ -120,7 +120,7 @@ static fnz_status put_update(const team *t, const fnzi_cuda_ins *ins) {
     PUT(&t->w, "s%u", (unsigned)ins->in[1]);
   else
     PUT(&t->w, "c");
-  PUT(&t->w, "};\n    m%u = take<pick_%s<cell_%s>, cell_%s>(m%u, x%u);\n", out, ins->row,
+  PUT(&t->w, "};\n    m%u = take<pick_%s<cell_%s>, cell_%s>(m%u, x%u);\n", out, ins->fold,
       in_of(t, ins), in_of(t, ins), out, out);
   return FNZ_OK;
 }
@@ -134,7 +134,7 @@ static fnz_status put_joined(const team *t, const fnzi_cuda_ins *ins) {
         t->across            ? "across"
         : t->threads == WARP ? "warp"
                              : "block",
-        picks ? "pick" : "fold", ins->row, type, type, out);
+        picks ? "pick" : "fold", ins->fold, type, type, out);
   PUT(&t->w, "    const cell_%s s%u = m%u%s;\n", type, out, out, picks ? ".value" : "");
   if (picks)
     PUT(&t->w, "    const int64_t s%u = m%u.at;\n", (unsigned)ins->index, out);

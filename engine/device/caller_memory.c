@@ -17,20 +17,9 @@ fnz_status fnzi_dev_check(fnz_workspace *ws, const char *name, const void *data,
   return status;
 }
 
-/* --- The CPU's room -----------------------------------------------------------------------------
+/* --- The CPU's memory
+ * -----------------------------------------------------------------------------
  */
-static fnz_status take_room(fnz_workspace *ws, size_t bytes) {
-  if (bytes <= ws->shadow_bytes)
-    return FNZ_OK;
-  fnzi_free(ws->ctx, ws->shadow, ws->shadow_bytes);
-  ws->shadow_bytes = 0;
-  ws->shadow = fnzi_resize(ws->ctx, NULL, 0, bytes);
-  if (!ws->shadow)
-    return fnzi_no_memory(ws->ctx);
-  ws->shadow_bytes = bytes;
-  return FNZ_OK;
-}
-
 /* Gives each device input CPU memory for its copy. */
 static fnz_status allocate_inputs(fnz_workspace *ws) {
   const uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
@@ -39,7 +28,7 @@ static fnz_status allocate_inputs(fnz_workspace *ws) {
     if (ws->device_in[k] && (!fnzi_add_size(bytes, ws->inputs[k].bytes, &bytes) ||
                              !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes)))
       return fnzi_no_memory(ws->ctx);
-  FNZ_TRY(take_room(ws, bytes));
+  FNZ_TRY(fnzi_stp_enlarge(ws, &ws->shadow, &ws->shadow_bytes, bytes));
   for (uint32_t k = 0; k < count; k++) {
     if (!ws->device_in[k])
       continue;
@@ -78,7 +67,7 @@ static bool has_part(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   bool has = !ws->on_device || !b->device->has_device_steps || b->has_interpreted ||
              b->device->has_host_steps;
   for (size_t i = 0; i < out->count && !has; i++)
-    has = !out->data[i].is_number && !(ws->state && out->data[i].info.in_state) &&
+    has = !out->data[i].is_scalar && !(ws->state && out->data[i].info.in_state) &&
           (out->data[i].is_member || !fnzi_dev_is_direct(ws, b, out->data[i].output));
   return has;
 }

@@ -20,7 +20,13 @@
  * Every buffer has memory on the device, and the device has the current values. If a step has no
  * kernel, the CPU computes it in the memory that it would use without a device. Before the step its
  * operands are copied to the CPU, unless they are known to be there. After it its results are
- * copied back, if a step on the device reads them. */
+ * copied back, if a step on the device reads them.
+ *
+ * fnzi_dev_bind() makes a fnzi_dev_binding in the arena of its binding; fnzi_dev_unbind() frees its
+ * kernels and memory on the device. The thread that has the workspace calls all functions,
+ * between fnzi_cuda_enter() and fnzi_cuda_leave() except for the entries of fnzi_stp_device, which
+ * enter the device themselves. Bytes and offsets are in bytes. Errors of the driver are INTERNAL
+ * and may break the device for good (fnzi_cuda_is_broken()); NOMEM is its or the CPU's memory. */
 #ifndef FNZI_DEV_H
 #define FNZI_DEV_H
 
@@ -188,6 +194,14 @@ enum {
   FNZI_DEV_APART = 256,   /* bytes: buffers start at multiples of it */
   FNZI_DEV_FLAG = 16      /* bytes */
 };
+
+/* Appends `bytes` to an area that ends at *end: finds their offset, a multiple of `align`. Returns
+ * false if the sum overflows. */
+static inline bool fnzi_dev_reserve(size_t align, size_t bytes, size_t *offset, size_t *end) {
+  size_t rest = *end % align;
+  *offset = *end + (rest ? align - rest : 0);
+  return fnzi_add_size(*offset, bytes, end) && *end < SIZE_MAX / 4;
+}
 
 /* --- state.c: functions of fnzi_stp_device, and: */
 /* Allocates its memory on the CPU, without values. */

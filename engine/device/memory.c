@@ -2,12 +2,6 @@
  * executable, state with the state, everything else in one block of the workspace. */
 #include "engine/device/device.h"
 
-static bool reserve(size_t bytes, size_t *offset, size_t *end) {
-  size_t rest = *end % FNZI_DEV_APART;
-  *offset = *end + (rest ? FNZI_DEV_APART - rest : 0);
-  return fnzi_add_size(*offset, bytes, end) && *end < SIZE_MAX / 4;
-}
-
 /* --- The workspace's block ----------------------------------------------------------------------
  */
 /* The state's memory is the state's, a weight's the executable's. */
@@ -35,13 +29,15 @@ fnz_status fnzi_dev_layout(fnz_workspace *ws, fnzi_stp_binding *b) {
   fits = fnzi_dev_small_layout(b, is_input);
   for (size_t i = 0; i < count; i++) {
     if (is_own(ws, b, i) && d->used[i] && !d->small.has[i])
-      fits = fits && reserve(b->plan.buffers.data[i].bytes, &d->own[i], &d->bytes);
+      fits = fits &&
+             fnzi_dev_reserve(FNZI_DEV_APART, b->plan.buffers.data[i].bytes, &d->own[i], &d->bytes);
     if (b->saved_bytes && b->saved[i])
-      fits = fits && reserve(b->plan.buffers.data[i].bytes, &d->saved[i], &d->bytes);
+      fits = fits && fnzi_dev_reserve(FNZI_DEV_APART, b->plan.buffers.data[i].bytes, &d->saved[i],
+                                      &d->bytes);
   }
-  fits = fits && reserve(b->scalar_cells.bytes, &d->scalars, &d->bytes) &&
-         reserve(d->staging_bytes, &d->staging, &d->bytes) &&
-         reserve(d->scratch_bytes, &d->scratch, &d->bytes);
+  fits = fits && fnzi_dev_reserve(FNZI_DEV_APART, b->scalar_cells.bytes, &d->scalars, &d->bytes) &&
+         fnzi_dev_reserve(FNZI_DEV_APART, d->staging_bytes, &d->staging, &d->bytes) &&
+         fnzi_dev_reserve(FNZI_DEV_APART, d->scratch_bytes, &d->scratch, &d->bytes);
   return fits ? FNZ_OK : fnzi_no_memory(ws->ctx);
 }
 
@@ -49,14 +45,7 @@ static fnz_status allocate_block(fnz_workspace *ws, const fnzi_dev_binding *d) {
   const fnzi_cuda_device *device = ws->exe->device;
   if (!ws->stream)
     FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
-  if (ws->staging_bytes < d->staging_bytes) {
-    fnzi_free(ws->ctx, ws->staging, ws->staging_bytes);
-    ws->staging_bytes = 0;
-    ws->staging = fnzi_resize(ws->ctx, NULL, 0, d->staging_bytes);
-    if (!ws->staging)
-      return fnzi_no_memory(ws->ctx);
-    ws->staging_bytes = d->staging_bytes;
-  }
+  FNZ_TRY(fnzi_stp_enlarge(ws, &ws->staging, &ws->staging_bytes, d->staging_bytes));
   if (ws->device_bytes >= d->bytes)
     return FNZ_OK;
   if (ws->exe->is_guest && ws->device_block) /* runs before may be at work in it */
@@ -107,9 +96,7 @@ static fnz_status weight_address(fnz_workspace *ws, uint32_t k, const void *data
 
 static bool is_replaced(const fnz_workspace *ws, uint32_t k) {
   const fnzi_stp_input *in = &ws->exe->inputs[k];
-  const unsigned char *own = !in->weight ? NULL
-                             : in->copy  ? in->copy
-                                         : fnzi_blob_data(in->weight->blob);
+  const unsigned char *own = in->weight ? fnzi_stp_weight_start(in) : NULL;
   return own && ws->inputs[k].start != own;
 }
 
@@ -121,7 +108,7 @@ static fnz_status allocate_replaced(fnz_workspace *ws, const fnzi_stp_binding *b
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
     const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
     if (b->device->used[i] && buffer->kind == FNZI_PLN_CONST && is_replaced(ws, buffer->input) &&
-        !reserve(buffer->bytes, &offset, &bytes))
+        !fnzi_dev_reserve(FNZI_DEV_APART, buffer->bytes, &offset, &bytes))
       return fnzi_no_memory(ws->ctx);
   }
   return fnzi_cuda_allocate(ws->ctx, ws->exe->device, bytes, &ws->replaced_weights);
@@ -143,7 +130,7 @@ static fnz_status fill_input(fnz_workspace *ws, fnzi_stp_binding *b, size_t i, s
   if (is_own(ws, b, i)) {
     *address = ws->device_block + b->device->own[i];
   } else if (is_replaced(ws, buffer->input)) {
-    if (!reserve(buffer->bytes, &start, replaced))
+    if (!fnzi_dev_reserve(FNZI_DEV_APART, buffer->bytes, &start, replaced))
       return fnzi_no_memory(ws->ctx);
     *address = ws->replaced_weights + start;
   } else {

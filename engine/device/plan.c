@@ -6,7 +6,7 @@
 #include "engine/device/device.h"
 #include "engine/plan/planner.h"
 
-typedef struct router {
+typedef struct scheduler {
   fnzi_arena *arena;
   bool *host_reads;
   const fnzi_pln_plan *plan;
@@ -15,7 +15,7 @@ typedef struct router {
   uint32_t *values; /* of the step at hand: each is read once at most, and written once */
   uint32_t nvalues;
   uint32_t first, last; /* its nodes */
-} router;
+} scheduler;
 
 /* --- Bytes --------------------------------------------------------------------------------------
  */
@@ -30,7 +30,7 @@ void fnzi_dev_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *byt
   *dense = !any || count == high - low;
 }
 
-/* Returns whether the places may have a byte in common. */
+/* Returns whether the locations may have a byte in common. */
 static bool have_overlap(const fnzi_pln_location *a, const fnzi_pln_location *b) {
   int64_t x, y, nx, ny;
   bool dense;
@@ -41,10 +41,6 @@ static bool have_overlap(const fnzi_pln_location *a, const fnzi_pln_location *b)
   return x < y + ny && y < x + nx;
 }
 
-static bool lies(const fnzi_pln_plan *plan, const fnzi_pln_location *p) {
-  return p->buffer != FNZI_PLN_NONE && plan->buffers.data[p->buffer].kind != FNZI_PLN_LATE;
-}
-
 static bool is_constant(const fnzi_pln_plan *plan, const fnzi_pln_location *p) {
   return plan->buffers.data[p->buffer].kind == FNZI_PLN_CONST;
 }
@@ -52,7 +48,7 @@ static bool is_constant(const fnzi_pln_plan *plan, const fnzi_pln_location *p) {
 /* --- What the CPU has ---------------------------------------------------------------------------
  */
 /* Returns whether a node of the current step computes the value. */
-static bool is_computed_within(const router *r, uint64_t value) {
+static bool is_computed_within(const scheduler *r, uint64_t value) {
   for (uint32_t n = r->first; n < r->last; n++) {
     const fnzi_node *node = &r->graph->nodes.data[n];
     for (uint32_t k = 0; k < node->noutputs; k++)
@@ -62,13 +58,13 @@ static bool is_computed_within(const router *r, uint64_t value) {
   return false;
 }
 
-/* It goes on having it: while a value is read, the bytes of its place that are still needed are its
- * own (plan.h), in either memory. */
-static void see_read(router *r, const fnz_arg *arg) {
+/* It goes on having it: while a value is read, the bytes of its location that are still needed are
+ * its own (plan.h), in either memory. */
+static void see_read(scheduler *r, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE || r->on_host[arg->u.value] || is_computed_within(r, arg->u.value))
     return;
   const fnzi_pln_location *p = &r->plan->locations[arg->u.value];
-  if (!lies(r->plan, p))
+  if (!fnzi_pln_has_memory(r->plan, *p))
     return;
   if (is_constant(r->plan, p)) {
     r->host_reads[p->buffer] = true;
@@ -80,7 +76,7 @@ static void see_read(router *r, const fnz_arg *arg) {
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
-static fnz_status on_host(router *r, const fnzi_pln_step *step, fnzi_dev_placement *placement) {
+static fnz_status on_host(scheduler *r, const fnzi_pln_step *step, fnzi_dev_placement *placement) {
   const fnzi_node *node = &r->graph->nodes.data[step->last];
   uint32_t *values;
   r->nvalues = 0;
@@ -92,7 +88,8 @@ static fnz_status on_host(router *r, const fnzi_pln_step *step, fnzi_dev_placeme
   placement->before = r->nvalues;
   for (uint32_t n = r->first; n <= r->last; n++)
     FNZI_EACH_ARG(each, r->graph->nodes.data[n].outputs, r->graph->nodes.data[n].noutputs)
-      if (each.arg->tag == FNZ_ARG_VALUE && lies(r->plan, &r->plan->locations[each.arg->u.value])) {
+      if (each.arg->tag == FNZ_ARG_VALUE &&
+          fnzi_pln_has_memory(r->plan, r->plan->locations[each.arg->u.value])) {
         r->on_host[each.arg->u.value] = true;
         r->values[r->nvalues++] = (uint32_t)each.arg->u.value;
       }
@@ -106,19 +103,20 @@ static fnz_status on_host(router *r, const fnzi_pln_step *step, fnzi_dev_placeme
 
 /* --- The end ------------------------------------------------------------------------------------
  */
-static bool is_on_host(const router *r, const fnz_arg *arg, const fnzi_pln_location *location) {
+static bool is_on_host(const scheduler *r, const fnz_arg *arg, const fnzi_pln_location *location) {
   const fnzi_pln_location *p = arg->tag == FNZ_ARG_VALUE ? &r->plan->locations[arg->u.value] : NULL;
   return is_constant(r->plan, location) ||
          (p && r->on_host[arg->u.value] && fnzi_pln_location_equal(*p, *location));
 }
 
-static fnz_status find_outputs(router *r, const bool *stays, fnzi_dev_schedule *out) {
+static fnz_status find_outputs(scheduler *r, const bool *stays, fnzi_dev_schedule *out) {
   FNZI_NEW(r->arena, r->plan->noutputs, &out->outputs);
   for (uint32_t k = 0; k < r->plan->noutputs; k++) {
     const fnzi_pln_location *location = &r->plan->outputs[k];
-    if (lies(r->plan, location) && is_constant(r->plan, location))
+    if (fnzi_pln_has_memory(r->plan, *location) && is_constant(r->plan, location))
       r->host_reads[location->buffer] = true;
-    if (lies(r->plan, location) && !stays[k] && !is_on_host(r, &r->graph->outputs[k], location))
+    if (fnzi_pln_has_memory(r->plan, *location) && !stays[k] &&
+        !is_on_host(r, &r->graph->outputs[k], location))
       out->outputs[out->noutputs++] = k;
   }
   return FNZ_OK;
@@ -142,13 +140,13 @@ static bool is_read_by(const fnzi_pln_plan *plan, const fnzi_pln_step *step,
     FNZI_EACH_ARG(each, g->nodes.data[n].args, g->nodes.data[n].nargs)
       if (each.arg->tag == FNZ_ARG_VALUE) {
         const fnzi_pln_location *p = &plan->locations[each.arg->u.value];
-        found = found || (lies(plan, p) && have_overlap(p, location));
+        found = found || (fnzi_pln_has_memory(plan, *p) && have_overlap(p, location));
       }
   return found;
 }
 
 /* State is needed at the end, a temporary no longer than the plan says. */
-static bool is_needed(const router *r, const fnzi_dev_schedule *route, size_t step,
+static bool is_needed(const scheduler *r, const fnzi_dev_schedule *route, size_t step,
                       uint32_t value) {
   const fnzi_pln_location *location = &r->plan->locations[value];
   const fnzi_pln_buffer *buffer = &r->plan->buffers.data[location->buffer];
@@ -164,7 +162,7 @@ static bool is_needed(const router *r, const fnzi_dev_schedule *route, size_t st
 }
 
 /* Drops copies to the device of values that only the CPU reads. */
-static void trim(const router *r, fnzi_dev_schedule *route) {
+static void trim(const scheduler *r, fnzi_dev_schedule *route) {
   for (size_t i = 0; i < r->plan->steps.count; i++) {
     fnzi_dev_placement *w = &route->steps[i];
     uint32_t left = 0;
@@ -179,7 +177,7 @@ static void trim(const router *r, fnzi_dev_schedule *route) {
 
 fnz_status fnzi_dev_schedule_find(fnzi_arena *arena, const fnzi_pln_plan *plan, const bool *device,
                                   const bool *stays, fnzi_dev_schedule *out) {
-  router r = {.arena = arena, .plan = plan, .graph = fnzi_graph_at(plan->program, 0)};
+  scheduler r = {.arena = arena, .plan = plan, .graph = fnzi_graph_at(plan->program, 0)};
   *out = (fnzi_dev_schedule){.steps = NULL};
   FNZI_NEW(arena, plan->nvalues, &r.on_host);
   FNZI_NEW(arena, plan->nvalues + plan->nvalues, &r.values);

@@ -2,7 +2,10 @@
  *
  *   record.c           the whole: moves, rows of point.def, formulas, products
  *   record_parts.c     what these share
- *   record_indexing.c  elements that go to places, or come from places, which data say */
+ *   record_indexing.c  elements that go to places, or come from places, which data say
+ *
+ * A recording lives as long as the call of one kernel. Its callbacks return UNSUPPORTED after
+ * fnzi_dev_record_refuse(); then the CPU computes the step. Other failures are errors. */
 #ifndef FNZI_DEV_RECORD_H
 #define FNZI_DEV_RECORD_H
 

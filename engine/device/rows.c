@@ -182,7 +182,7 @@ uint16_t fnzi_dev_rows_choose(fnzi_dev_rows *r, uint16_t mask, uint16_t a, uint1
 uint16_t fnzi_dev_rows_fold(fnzi_dev_rows *r, const char *fold, uint16_t a) {
   uint16_t out = fnzi_dev_rows_value(r, fnzi_dev_rows_dtype(r, a), true);
   fnzi_dev_rows_add(
-      r, (fnzi_cuda_ins){.kind = FNZI_CUDA_FOLD, .arity = 1, .row = fold, .out = out, .in = {a}});
+      r, (fnzi_cuda_ins){.kind = FNZI_CUDA_FOLD, .arity = 1, .fold = fold, .out = out, .in = {a}});
   return out;
 }
 
@@ -192,7 +192,7 @@ uint16_t fnzi_dev_rows_pick(fnzi_dev_rows *r, const char *pick, uint16_t a, uint
   *index = fnzi_dev_rows_value(r, FNZ_I64, true);
   fnzi_dev_rows_add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_PICK,
                                        .arity = indices == FNZI_DEV_ROWS_NONE ? 1 : 2,
-                                       .row = pick,
+                                       .fold = pick,
                                        .index = *index,
                                        .out = out,
                                        .in = {a, indices}});
@@ -215,7 +215,7 @@ uint16_t fnzi_dev_rows_scan(fnzi_dev_rows *r, const char *fold, uint16_t a) {
   uint16_t out = fnzi_dev_rows_value(r, fnzi_dev_rows_dtype(r, a), false);
   r->scans = true;
   fnzi_dev_rows_add(
-      r, (fnzi_cuda_ins){.kind = FNZI_CUDA_SCAN, .arity = 1, .row = fold, .out = out, .in = {a}});
+      r, (fnzi_cuda_ins){.kind = FNZI_CUDA_SCAN, .arity = 1, .fold = fold, .out = out, .in = {a}});
   return out;
 }
 
@@ -225,7 +225,7 @@ uint16_t fnzi_dev_rows_running(fnzi_dev_rows *r, const char *best, uint16_t a, u
   r->scans = true;
   fnzi_dev_rows_add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_RUNNING,
                                        .arity = 1,
-                                       .row = best,
+                                       .fold = best,
                                        .index = *index,
                                        .out = out,
                                        .in = {a}});
@@ -248,7 +248,7 @@ void fnzi_dev_describe_ins(const fnzi_tile_ins *ins, fnzi_cuda_ins *out) {
       [FNZI_TILE_INS_CHOOSE] = FNZI_CUDA_CHOOSE, [FNZI_TILE_INS_SPREAD] = FNZI_CUDA_CONVERT};
   *out = (fnzi_cuda_ins){.kind = kinds[ins->kind],
                          .arity = ins->arity,
-                         .compute = ins->from,
+                         .compute = ins->compute,
                          .row = ins->point,
                          .out = ins->out};
   for (uint32_t k = 0; k < ins->arity; k++)

@@ -5,7 +5,10 @@
  *   row_codes.c  an operator -> instructions
  *   row_pieces.c few long rows, by several kernels
  *   lower_rows.c   a call -> a group
- *   lower_norms.c  a norm over channels -> a group */
+ *   lower_norms.c  a norm over channels -> a group
+ *
+ * A group lives in the workspace's scratch arena until its launch is added. Functions that add
+ * values return slots and cannot fail: what does not fit sets `is_full`. */
 #ifndef FNZI_DEV_ROWS_H
 #define FNZI_DEV_ROWS_H
 

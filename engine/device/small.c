@@ -9,12 +9,6 @@
 
 enum { MOST = 1 << 18, UNWRITTEN = 0xa5 };
 
-static bool reserve(size_t bytes, size_t *offset, size_t *end) {
-  size_t rest = *end % FNZI_DEV_ALIGNED;
-  *offset = *end + (rest ? FNZI_DEV_ALIGNED - rest : 0);
-  return fnzi_add_size(*offset, bytes, end) && *end < SIZE_MAX / 4;
-}
-
 static void align_start(fnzi_dev_binding *d) {
   d->bytes += (FNZI_DEV_APART - d->bytes % FNZI_DEV_APART) % FNZI_DEV_APART;
 }
@@ -28,11 +22,13 @@ bool fnzi_dev_small_layout(fnzi_stp_binding *b, const bool *is_input) {
   for (size_t i = 0; i < b->plan.buffers.count && fits; i++) {
     s->has[i] = is_input[i] && b->plan.buffers.data[i].bytes <= MOST;
     if (s->has[i])
-      fits = reserve(b->plan.buffers.data[i].bytes, &d->own[i], &d->bytes);
+      fits =
+          fnzi_dev_reserve(FNZI_DEV_ALIGNED, b->plan.buffers.data[i].bytes, &d->own[i], &d->bytes);
   }
   s->inputs_end = d->bytes;
   align_start(d);
-  fits = fits && reserve(d->has_flag ? FNZI_DEV_FLAG : 0, &d->flag, &d->bytes);
+  fits = fits &&
+         fnzi_dev_reserve(FNZI_DEV_ALIGNED, d->has_flag ? FNZI_DEV_FLAG : 0, &d->flag, &d->bytes);
   for (uint32_t k = 0; k < d->schedule.noutputs && fits; k++) {
     const fnzi_dev_transfer *t = &d->outputs[k];
     /* Whether the transfer is a whole small buffer of an output. */
@@ -44,7 +40,7 @@ bool fnzi_dev_small_layout(fnzi_stp_binding *b, const bool *is_input) {
       continue;
     s->has[t->buffer] = true;
     s->any_output = true;
-    fits = reserve((size_t)t->bytes, &d->own[t->buffer], &d->bytes);
+    fits = fnzi_dev_reserve(FNZI_DEV_ALIGNED, (size_t)t->bytes, &d->own[t->buffer], &d->bytes);
   }
   s->end = d->bytes;
   return fits;

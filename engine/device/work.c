@@ -144,10 +144,8 @@ fnz_status fnzi_dev_work_guard(fnzi_dev_builder *m, fnzi_dev_work *work) {
 
 fnz_status fnzi_dev_work_scratch(fnzi_dev_builder *m, fnzi_dev_work *work, size_t bytes,
                                  int64_t *offset) {
-  size_t rest = work->scratch % FNZI_DEV_APART,
-         start = work->scratch + (rest ? FNZI_DEV_APART - rest : 0);
-  if (start < work->scratch || !fnzi_add_size(start, bytes, &work->scratch) ||
-      work->scratch > SIZE_MAX / 4)
+  size_t start;
+  if (!fnzi_dev_reserve(FNZI_DEV_APART, bytes, &start, &work->scratch))
     return fnzi_no_memory(m->ws->ctx);
   *offset = (int64_t)start;
   return FNZ_OK;

@@ -1,4 +1,7 @@
-/* listing.h - prints a plan as text and as JSON; counts its steps, bytes and copies. */
+/* listing.h - prints a plan as text and as JSON; counts its steps, bytes and copies.
+ *
+ * Functions append to `out`, which the caller frees, also after a failure; they fail only for lack
+ * of memory. They read a binding that the caller keeps, and change nothing. */
 #ifndef FNZI_LISTING_H
 #define FNZI_LISTING_H
 

@@ -47,7 +47,7 @@ static fnz_status give(fnz_workspace *ws, fnzi_run_state *run) {
   FNZ_TRY(fnzi_stp_inputs_set_weights(ws, NULL));
   for (uint32_t k = 0; k < run->graph->ninputs; k++) {
     uint64_t value = run->graph->inputs[k].u.value;
-    if (run->symbolic && ws->exe->inputs[k].is_number)
+    if (run->symbolic && ws->exe->inputs[k].is_scalar)
       FNZ_TRY(fnzi_eng_give_number(ws, run, k));
     if (!ws->exe->inputs[k].is_tensor)
       continue;

@@ -1,4 +1,7 @@
-/* load.h - opens a library at run time and fills a table of its functions. */
+/* load.h - opens a library at run time and fills a table of its functions.
+ *
+ * Any thread may call; a library that is opened twice is loaded once. The caller closes it after
+ * the last use of its functions. */
 #ifndef FNZI_LOAD_H
 #define FNZI_LOAD_H
 

@@ -7,7 +7,9 @@
  * value is moved there before. An operand whose location a result of a branch or call may take
  * (region.c) is state in the same way.
  *
- * The temporary buffers of a body are within one buffer of the surrounding plan. */
+ * The temporary buffers of a body are within one buffer of the surrounding plan.
+ *
+ * One thread makes and frees the lists; they are constant afterwards. Offsets are in bytes. */
 #ifndef FNZI_PLN_BODIES_H
 #define FNZI_PLN_BODIES_H
 

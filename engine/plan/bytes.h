@@ -1,4 +1,7 @@
-/* bytes.h - sets of bytes of a buffer, as sorted spans that neither meet nor touch. */
+/* bytes.h - sets of bytes of a buffer, as sorted spans that neither meet nor touch.
+ *
+ * All functions allocate in the arena that they get, and fail only for lack of memory. A set that
+ * is `inexact` is larger than the true one, so callers may use it only where that is safe. */
 #ifndef FNZI_PLN_BYTES_H
 #define FNZI_PLN_BYTES_H
 

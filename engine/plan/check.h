@@ -1,5 +1,8 @@
 /* check.h - the state of the plan checker: facts that some bytes hold a value, as if it were stored
- * at some location. */
+ * at some location.
+ *
+ * It lives as long as fnzi_pln_check(). All memory is in c->p.scratch. Functions fail with NOMEM,
+ * or with INTERNAL, step and value if the plan is wrong. */
 #ifndef FNZI_PLN_CHECK_H
 #define FNZI_PLN_CHECK_H
 

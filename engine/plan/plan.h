@@ -7,7 +7,13 @@
  *
  * A *buffer* is memory. A *location* is a window of a buffer. Invariant, which check.c proves by
  * code of its own: from the step that computes a value to the last step that reads it, the bytes of
- * its location hold the value. */
+ * its location hold the value.
+ *
+ * fnzi_pln_make() makes a plan, fnzi_pln_free() frees it; in between it is constant, and threads
+ * may share it. It borrows the program and the policy's tables, which must outlive it. Sizes and
+ * offsets of buffers are in bytes, and of maps in elements. Failures are NOMEM, OVERFLOW for
+ * bytes that leave 64 bits, BOUNDS for a view outside its base, and INTERNAL for a mistake of the
+ * planner. */
 #ifndef FNZI_PLN_H
 #define FNZI_PLN_H
 

@@ -21,7 +21,10 @@
  *   planner.c                calls all of these, in order
  *   bodies.c, bodies_left.c  plans of bodies within a plan; bodies left to the interpreter
  *
- * check.c, check_facts.c, check_group.c, check_sets.c and check_order.c prove the finished plan. */
+ * check.c, check_facts.c, check_group.c, check_sets.c and check_order.c prove the finished plan.
+ *
+ * A planner lives as long as fnzi_pln_make(), in one thread. Tables are in its scratch arena, maps
+ * and steps in the plan. Functions fail as fnzi_pln_make() does. */
 #ifndef FNZI_PLN_PLANNER_H
 #define FNZI_PLN_PLANNER_H
 

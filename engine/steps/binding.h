@@ -1,5 +1,11 @@
-/* binding.h - the result of binding a program to the sizes of a call: the program for these sizes,
- * its plan, and its steps as thunks: prebuilt calls, moves and tile programs. */
+/* binding.h - a program bound to the sizes of a run: the program for these sizes, its plan, and its
+ * steps as thunks (prebuilt calls, moves and tile programs). Types only.
+ *
+ * A workspace makes a binding (bind.h), owns it and frees it; all memory of a binding is in its
+ * arena or from the workspace's context. So it belongs to the thread that uses the workspace. It is
+ * made once, and runs change only its addresses, scalars and counters. Sizes named `bytes` and
+ * offsets are in bytes, `count`s are in elements of the array beside them, and strides and offsets
+ * of a geometry are in elements. */
 #ifndef FNZI_STP_BINDING_H
 #define FNZI_STP_BINDING_H
 
@@ -10,9 +16,8 @@
 
 #include <fnz/engine.h>
 
-/* --- A program taken apart
- * ------------------------------------------------------------------------
- */
+/* --- A decomposed program ------------------------------------------------------------------- */
+/* From fnzi_stp_expand(); destroy it by fnzi_stp_expansion_end(). */
 typedef struct fnzi_stp_expansion {
   const fnz_program *program;   /* NULL: nothing was decomposed */
   const uint32_t *const *parts; /* per graph: for each node, the node of the source that it is
@@ -20,9 +25,8 @@ typedef struct fnzi_stp_expansion {
   fnzi_arena arena;
 } fnzi_stp_expansion;
 
-/* --- What a run is given -----------------------------------------------------------------------
- */
-/* Input k of graph 0, as a run gets it. */
+/* --- Memory of a run ------------------------------------------------------------------------- */
+/* Input k of graph 0: memory of the caller, a state or a weight, which the run borrows. */
 typedef struct fnzi_stp_run_input {
   unsigned char *start;       /* of its memory; NULL: none */
   const fnz_geometry *layout; /* its window from `start` on; NULL: no tensor */
@@ -45,8 +49,7 @@ typedef struct fnzi_stp_addresses {
   size_t count, capacity;
 } fnzi_stp_addresses;
 
-/* --- A binding -----------------------------------------------------------------------------------
- */
+/* --- A binding ------------------------------------------------------------------------------- */
 typedef enum fnzi_stp_thunk_kind {
   FNZI_STP_THUNK_KERNEL, /* a kernel whose arguments and results are filled in */
   FNZI_STP_THUNK_APPLY,  /* an operator, whose results are then copied to their locations */
@@ -191,60 +194,78 @@ typedef struct fnzi_stp_frame {
 } fnzi_stp_frame;
 
 struct fnzi_stp_binding {
-  bool is_ready, with_state, uses_folded;
-  fnz_geometry *layouts;        /* per input, with arrays of its own: the key */
-  int64_t *scalars;             /* per input that is a number */
-  int64_t threads;              /* threads of the generator that it was made for */
-  bool needs_threads;           /* they matter, because some step draws */
-  uint64_t used;                /* time of its last run */
+  bool is_open; /* it has memory to free */
+  fnzi_stp_mode mode;
+  fnzi_arena arena;
+  uint64_t used; /* number of its last run (`runs` of the workspace) */
+  fnz_needs needs;
+
+  /* The key: runs that the binding fits. */
+  bool with_state, uses_folded;
+  fnz_geometry *layouts; /* per input, with arrays of its own */
+  int64_t *scalars;      /* per input that is a scalar */
+  bool needs_threads;    /* some step draws, so `threads` must equal the number of the generator */
+  int64_t threads;
+
+  /* The program: first as the user has it, last as it is planned. */
   fnz_program *owned;           /* the program for these sizes; NULL: the executable's */
-  fnzi_stp_expansion expansion; /* of the program for these sizes */
+  fnzi_stp_expansion expansion; /* of `owned` */
   const fnz_program *whole;     /* the user's program, with fixed sizes */
   const fnz_program *source;    /* `whole`, or its decomposition */
   const uint32_t *const *parts; /* per node of `source`: a node of `whole`; NULL: the same nodes */
   const fnz_program *program;   /* `source`, arranged (plan.h) if it is planned */
   fnzi_pln_plan plan;
-  fnzi_arena arena;
-  fnzi_krn_storage *storages; /* per buffer */
+
+  /* Steps and their operands. */
+  fnzi_krn_storage *storages; /* per buffer; execute.c sets their addresses in each run */
   fnzi_krn_array **values;    /* per value of graph 0; NULL: no location */
   struct {
     fnzi_stp_thunk *data;
     size_t count, capacity;
-  } thunks;
+  } thunks; /* per step of the plan */
   struct {
     fnzi_krn_array **data;
     size_t count, capacity;
-  } unread;              /* results that are not needed */
-  bool *saved;           /* per buffer of the state: kept before a run, and restored if it fails */
-  size_t saved_bytes;    /* 0: nothing needs to be kept */
-  size_t first_write;    /* the first thunk that changes the state for good; SIZE_MAX: none does */
+  } unread;              /* results that no step reads; kernels need memory for them */
+  fnzi_stp_kinds *kinds; /* NULL unless the binding is being made */
+  bool has_interpreted;  /* some thunk is INTERPRET */
   uint32_t *read_inputs; /* inputs of graph 0 that some step reads */
   size_t nread;
-  size_t arena_bytes, outputs_bytes;  /* `outs`: of results in memory of the workspace */
-  size_t *output_offsets;             /* per output of graph 0: offset there */
-  fnz_geometry *row_major;            /* per output of graph 0: row-major */
-  unsigned char *registers;           /* of tile programs, for all threads */
-  const fnzi_stp_constant *constants; /* of tile programs, the last one first */
+
+  /* Memory that a run needs in the workspace. */
+  size_t arena_bytes, outputs_bytes; /* `outputs`: results for which the caller passes no memory */
+  size_t *output_offsets;            /* per output of graph 0: offset there */
+  fnz_geometry *row_major;           /* per output of graph 0: its layout there */
+
+  /* Undoing a failed run (bind/undo.c). */
+  bool *saved;        /* per buffer of the state: copied before a run, and restored if it fails */
+  size_t saved_bytes; /* 0: nothing needs to be copied */
+  size_t first_write; /* the first thunk that changes the state for good; SIZE_MAX: none does */
+
+  /* Tile programs: registers for all threads, and constants, the last one first. */
+  unsigned char *registers;
   size_t registers_bytes;
-  fnzi_stp_kinds *kinds; /* NULL unless the binding is being made */
-  /* Data-dependent scalars. Per value: 1 of its kind, else DEFAULT; NULL: there are none. Per node:
-   * the calls to fill in when its scalar is known; NULL. The cells that groups read, each at a
-   * multiple of 16 bytes. */
+  const fnzi_stp_constant *constants;
+
+  /* Data-dependent scalars (scalars.h). Per value: 1 of its kind, else DEFAULT; NULL: there are
+   * none. Per node: the calls to fill in when its scalar is known; NULL. The cells that groups
+   * read, each at a multiple of 16 bytes. */
   fnz_arg *scalar_kinds;
   fnzi_stp_scalar_call **scalar_calls;
   fnzi_krn_storage scalar_cells;
-  bool has_interpreted;
-  fnzi_stp_mode mode;
+
   const struct fnzi_stp_device *gpu; /* as the executable's */
-  struct fnzi_dev_binding *device;   /* of these functions; NULL: without a device */
-  fnz_needs needs;
+  struct fnzi_dev_binding *device;   /* made by `gpu`; NULL: without a device */
+
+  /* Regions and their bodies. */
   fnzi_pln_bodies bodies;      /* of all regions, also those within bodies */
   fnzi_stp_binding *nested;    /* per body */
   fnzi_stp_binding *outermost; /* itself, or the binding that it is nested in */
   uint32_t depth;              /* frames that a run needs at most */
   fnzi_stp_frame *frames;
-  uint64_t most_bodies; /* the most that a run enters; UINT64_MAX: data-dependent */
-  /* For bodies: */
+  uint64_t most_bodies; /* the most bodies that a run enters; UINT64_MAX: data decide */
+
+  /* If it is the binding of a body: */
   bool is_body;
   uint32_t graph;          /* of `source` of the outermost binding */
   const uint32_t *weights; /* per input: the same input of the executable; NONE */

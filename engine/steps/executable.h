@@ -1,12 +1,21 @@
-/* executable.h - an executable, a workspace and a state, as all files of the runner see them. Here
- * are types only. The functions are in the header of each layer; a layer sees its own header and
- * the headers of the layers below it:
+/* executable.h - an executable, a workspace and a state, as all files of the runner see them. Types
+ * only; the functions are in the header of each layer, which sees itself and the layers below it:
  *
  *   engine/steps/steps.h     operands, prebuilt calls and moves
  *   engine/tile/tile.h       groups as tile programs
  *   engine/bind/bind.h       bindings and their runs
  *   engine/steps/device.h    the functions of a device, and states on it
- *   engine/engine.h          executables, workspaces and runs */
+ *   engine/engine.h          executables, workspaces and runs
+ *
+ * executable   fnz_compile() makes it; the caller frees it after its workspaces and states. It is
+ *              constant afterwards, except for the atomic fields, so several threads may run it
+ * workspace    memory of one run at a time, of the caller or one of `idle`. A thread has it to
+ *              itself during a run. Errors of the run are in its context until engine.h copies them
+ *              to the caller's
+ * state        values that stay from run to run. One run at a time may use it
+ *
+ * Members of exe, ws and state live as long as these, unless a comment says otherwise. Fields named
+ * `bytes` are in bytes; strides and offsets of a geometry are in elements. */
 #ifndef FNZI_STP_EXECUTABLE_H
 #define FNZI_STP_EXECUTABLE_H
 
@@ -20,7 +29,7 @@
 /* --- The executable --------------------------------------------------------------------------- */
 /* Input k of graph 0. */
 typedef struct fnzi_stp_input {
-  bool is_tensor, is_number; /* neither: a literal, an object, a token */
+  bool is_tensor, is_scalar; /* neither: a literal, an object, a token */
   bool is_passed;            /* a user input, or memory that user inputs share */
   bool in_state;             /* a parameter or buffer with a final value, or of its memory */
   bool is_read_only;         /* in the state, and no run writes it */
@@ -49,7 +58,7 @@ typedef struct fnzi_stp_slot {
     uint32_t output; /* OUTPUT: of graph 0 */
   };
   bool is_member; /* OUTPUT: an input that was written through another input of the same memory */
-  bool is_number; /* OUTPUT: a scalar, which is stored on the CPU */
+  bool is_scalar; /* OUTPUT: a scalar, which is stored on the CPU */
 } fnzi_stp_slot;
 
 typedef struct fnzi_stp_slots {
@@ -127,58 +136,62 @@ struct fnz_workspace {
   fnz_backend *backend;
   fnzi_krn_machine *machine;
   fnzi_arena arena;      /* as long as the workspace */
-  fnzi_arena scratch;    /* of the kernel that runs */
-  fnzi_arena call_arena; /* of a call: where its outputs go */
+  fnzi_arena scratch;    /* of the kernel that runs; empty between thunks */
+  fnzi_arena call_arena; /* of a call of the interface: where its outputs are */
   fnzi_arena run_arena;  /* of the run: needed to return its results */
   fnzi_stp_bindings bindings;
-  fnzi_stp_binding *last; /* by the last run; NULL */
+  fnzi_stp_binding *last; /* of the last run; NULL */
   uint64_t runs;
+
+  /* The memory of a run. Lent to it by the caller: */
   fnzi_stp_run_input *inputs;       /* per input */
   fnz_geometry *layouts;            /* per input: of memory of the caller */
   fnzi_stp_run_output *outputs;     /* per OUTPUT slot */
   fnzi_stp_run_output arena_memory; /* the arena, if it is the caller's: without a layout */
-  uint32_t *by_address; /* inputs, outputs and the arena, by their addresses in the last run */
-  unsigned char *block; /* of the arena and of results */
+  uint32_t *by_address; /* inputs, outputs, the arena, in order of address (overlap.c) */
+  const fnz_executable_state *state; /* NULL */
+  /* Owned by the workspace: */
+  unsigned char *block; /* the arena and results */
   size_t block_bytes;
-  fnzi_run_steps *steps; /* the interpreter at work; NULL */
+  unsigned char *saved; /* values of the state before the run (bind/undo.c) */
+  size_t saved_bytes;
   /* Per output of graph 0: the elements of an output that shows the state, copied to `run_arena`
    * before the state got its final values, and their layout. NULL, or NULL for an output: none. */
   fnz_geometry *old_layouts;
   void **old_values;
-  unsigned char *saved; /* values of the state before the run */
-  size_t saved_bytes;
-  const fnz_executable_state *state; /* of the run; NULL */
-  void *stream;                      /* of the device, lent to a guest for a run; NULL */
-  bool is_async; /* no caller waits for the work of a run on the stream: later work follows it there
-                  */
-  uint64_t device_block, replaced_weights; /* memory there: engine/device/memory.c */
-  size_t device_bytes;
-  bool uses_folded;                   /* the run takes exe->folded */
-  bool host_absent;                   /* the CPU has no part in the run, and no memory for it */
-  bool on_device;                     /* the run is given memory of the device: */
-  uint64_t *device_in;                /* per input of graph 0: its address there; 0: on the CPU */
-  uint64_t *device_out;               /* per output of graph 0: the same */
-  uint64_t *checked_in, *checked_out; /* per slot: an address that is known to be there; 0: none */
-  uint64_t device_results; /* memory there for results for which the caller passes none, */
-  size_t device_results_bytes;
-  fnzi_stp_addresses device_late; /* and for results of data-dependent sizes */
-  unsigned char *shadow;          /* memory of the CPU for inputs that are stored there */
-  size_t shadow_bytes;
-  unsigned char *pinned; /* small copies in both directions */
-  size_t pinned_bytes;
-  const fnzi_stp_binding *small_owner; /* whose flag and outputs on the device are correct */
-  size_t small_end;                    /* up to here; NULL: of none */
-  unsigned char *staging;              /* copies in both directions, packed */
-  size_t staging_bytes;
-  size_t device_step;     /* the step that was queued last */
-  size_t device_done;     /* all steps before it are known to be computed */
-  size_t bodies_entered;  /* bodies, in this run */
+
+  fnzi_run_steps *steps;  /* the interpreter at work; NULL */
+  bool uses_folded;       /* the run is of exe->folded */
+  size_t bodies_entered;  /* in this run */
   uint32_t refusing_node; /* 1 + the node that refuses a scalar; 0: the node of the step */
-  struct fnzi_dev_other_sizes
-      *other_sizes; /* common entries of tables of sizes: engine/device/other_sizes.c */
-  bool measures;
+  bool measures;          /* `times` has the time of each step */
   fnz_step_time *times;
   size_t ntimes, times_bytes;
+
+  /* On a device (engine/device/). Addresses are of the device. */
+  void *stream;     /* lent to a guest for a run; NULL */
+  bool is_async;    /* the run does not wait for its work; later work follows on the stream */
+  bool host_absent; /* the CPU has no part in the run, and no memory for it */
+  bool on_device;   /* the caller passes memory of the device: */
+  uint64_t *device_in, *device_out;   /* per input and output of graph 0; 0: on the CPU */
+  uint64_t *checked_in, *checked_out; /* per slot: an address that was checked; 0: none */
+  uint64_t device_block;              /* buffers of the binding (memory.c) */
+  size_t device_bytes;
+  uint64_t replaced_weights; /* weights that the caller has replaced for the run */
+  uint64_t device_results;   /* results for which the caller passes no memory, */
+  size_t device_results_bytes;
+  fnzi_stp_addresses device_late; /* and results of data-dependent sizes */
+  unsigned char *shadow;          /* memory of the CPU for inputs that are on the device */
+  size_t shadow_bytes;
+  unsigned char *pinned; /* small copies in both directions (small.c) */
+  size_t pinned_bytes;
+  const fnzi_stp_binding *small_owner; /* flag and outputs in device_block are this binding's, */
+  size_t small_end;                    /* up to this offset; NULL: no binding's */
+  unsigned char *staging;              /* copies in both directions, packed */
+  size_t staging_bytes;
+  size_t device_step;                       /* the step that was queued last */
+  size_t device_done;                       /* all steps before it are known to be computed */
+  struct fnzi_dev_other_sizes *other_sizes; /* NULL: not needed yet */
 };
 
 /* --- A state ---------------------------------------------------------------------------------- */

@@ -162,7 +162,7 @@ fnz_status fnzi_stp_inputs_set(fnz_workspace *ws, const fnz_memory *inputs) {
     const fnzi_stp_input *in = &ws->exe->inputs[k];
     if (in->slot == FNZI_PLN_NONE || in->in_state)
       continue;
-    FNZ_TRY(in->is_number ? set_scalar(ws, k, &inputs[in->slot])
+    FNZ_TRY(in->is_scalar ? set_scalar(ws, k, &inputs[in->slot])
                           : set_memory(ws, k, &inputs[in->slot]));
   }
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++) {
@@ -185,7 +185,7 @@ fnz_status fnzi_stp_staging_check(fnz_workspace *ws) {
     slot = in->data[i].info.geometry ? &in->data[i] : NULL;
   bool is_input = slot != NULL;
   for (size_t i = 0; i < out->count && !slot; i++)
-    slot = !out->data[i].is_number && !(ws->state && out->data[i].info.in_state) ? &out->data[i]
+    slot = !out->data[i].is_scalar && !(ws->state && out->data[i].info.in_state) ? &out->data[i]
                                                                                  : NULL;
   if (!slot)
     return FNZ_OK;

@@ -1,4 +1,8 @@
-/* scalars.h - data-dependent scalars as operands of steps. */
+/* scalars.h - data-dependent scalars as operands of steps.
+ *
+ * Entries are made while the binding is, and live as long. In a run each is filled in once, by the
+ * thread that has the workspace. A scalar of another kind or dtype than planned fails with
+ * INTERNAL, a value that the operator refuses with the error of its shape rule. */
 #ifndef FNZI_STP_SCALARS_H
 #define FNZI_STP_SCALARS_H
 

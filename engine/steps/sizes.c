@@ -165,7 +165,7 @@ static fnz_status set_near(fnz_workspace *ws, fnzi_run_state *run, const fnz_geo
     const fnz_arg *in = &run->graph->inputs[k];
     fnz_arg number;
     out[k] = ws->inputs[k];
-    if (ws->exe->inputs[k].is_number) {
+    if (ws->exe->inputs[k].is_scalar) {
       FNZ_TRY(fnzi_run_symbol_number(run, in->u.value, &out[k].has_scalar, &number));
       out[k].scalar = number.u.i;
     } else if (recorded[k]) {

@@ -30,7 +30,7 @@ static fnz_status describe_input(fnz_executable *exe, uint32_t k) {
   in->memory = fnzi_memory_of(exe->program, k);
   in->slot = FNZI_PLN_NONE;
   in->is_tensor = arg->tag == FNZ_ARG_VALUE;
-  in->is_number = arg->tag == FNZ_ARG_SYMBOL;
+  in->is_scalar = arg->tag == FNZ_ARG_SYMBOL;
   if (!in->is_tensor)
     return FNZ_OK;
   in->weight = spec->target ? fnzi_weight_find(exe->program, spec->target) : NULL;
@@ -161,7 +161,7 @@ static fnz_status add_inputs(fnz_executable *exe) {
     fnzi_stp_input *in = &exe->inputs[k];
     bool is_user = exe->program->inputs[k].kind == FNZ_INPUT_USER && in->is_passed;
     fnz_side side = in->in_state ? FNZ_SIDE_STATE : FNZ_SIDE_INPUT;
-    if (!is_user && !in->is_number && !(in->in_state && in->name))
+    if (!is_user && !in->is_scalar && !(in->in_state && in->name))
       continue;
     const char *name = in->in_state ? in->name : g->values.data[g->inputs[k].u.value].name;
     in->slot = (uint32_t)exe->slots[side].count;
@@ -181,7 +181,7 @@ static fnz_status add_output(fnz_executable *exe, const char *name, size_t k) {
       (fnzi_stp_slot){
           .info = {name, fnzi_pln_tensor(graph_of(exe), &graph_of(exe)->outputs[k]), in_state},
           .output = (uint32_t)k,
-          .is_number = graph_of(exe)->outputs[k].tag != FNZ_ARG_VALUE});
+          .is_scalar = graph_of(exe)->outputs[k].tag != FNZ_ARG_VALUE});
 }
 
 /* Adds "output.K" for tensors and numbers, then the memory that inputs were moved away from. */

@@ -10,7 +10,12 @@
  *   scalars.c, scalars.h  data-dependent scalars as operands of such steps
  *   inputs.c, overlap.c   memory that a caller gives; which of it must not overlap
  *   results.c             locations of results
- *   step_names.c          names of groups in measured times */
+ *   step_names.c          names of groups in measured times
+ *
+ * Functions run in the thread that has the workspace, or in that which compiles. Results are in the
+ * arena of the binding or the given one, and live as long as it. Failures are in the context of the
+ * workspace or executable: NOMEM, INTERNAL for a plan that does not fit its program, and the
+ * classes that a comment names. */
 #ifndef FNZI_STP_STEPS_H
 #define FNZI_STP_STEPS_H
 
@@ -26,7 +31,7 @@ static inline uint32_t fnzi_stp_buffer_of(const fnzi_stp_binding *b,
 }
 
 /* Grows memory of the workspace to at least `least` bytes. If it grows, its content is lost. */
-FNZ_MUST_CHECK static inline fnz_status fnzi_stp_enlarge(fnz_workspace *ws, void **memory,
+FNZ_MUST_CHECK static inline fnz_status fnzi_stp_enlarge(fnz_workspace *ws, unsigned char **memory,
                                                          size_t *bytes, size_t least) {
   if (least <= *bytes)
     return FNZ_OK;

@@ -51,7 +51,7 @@ static fnz_status add_point(builder *m, const fnzi_krn_call *call, uint16_t *out
                        .run = code.run,
                        .links = code.links,
                        .point = code.row,
-                       .from = (uint8_t)code.compute,
+                       .compute = (uint8_t)code.compute,
                        .arity = (uint8_t)code.arity};
   for (uint32_t k = 0; k < code.arity; k++)
     FNZ_TRY(fnzi_tile_row_operand(m, call, &code, k, &ins.in[k]));

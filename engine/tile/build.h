@@ -1,4 +1,8 @@
-/* build.h - a tile program under construction, and its slots. */
+/* build.h - a tile program under construction, and its slots.
+ *
+ * It exists while fnzi_tile_of_group() runs. Its lists are in the workspace's scratch arena; the
+ * finished ones are copied to the arena of the binding. Functions fail with NOMEM, or with INTERNAL
+ * if the planner has let a group become too large. */
 #ifndef FNZI_TILE_BUILD_H
 #define FNZI_TILE_BUILD_H
 

@@ -22,7 +22,8 @@ static bool same_instructions(const fnzi_tile_program *a, const fnzi_tile_progra
   for (uint32_t k = 0; k < a->nins; k++) {
     const fnzi_tile_ins *x = &a->ins[k], *y = &b->ins[k];
     if (x->run != y->run || x->kind != y->kind || x->to != y->to || x->from != y->from ||
-        x->arity != y->arity || x->out != y->out || !x->chain != !y->chain || x->row || y->row ||
+        x->compute != y->compute || x->arity != y->arity || x->out != y->out ||
+        !x->chain != !y->chain || x->row || y->row ||
         memcmp(x->in, y->in, x->arity * sizeof *x->in) != 0 ||
         (x->chain && x->chain->count != y->chain->count))
       return false;

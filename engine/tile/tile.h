@@ -16,7 +16,11 @@
  * If a node computes rows, a tile is several whole rows, and some registers have one scalar for
  * each row. An instruction over such scalars runs for all rows of a tile at once. The instructions
  * between two of these run row by row: over whole rows if a kernel needs that, else over chunks of
- * FNZI_POINT_CHUNK elements. Short rows are computed together. */
+ * FNZI_POINT_CHUNK elements. Short rows are computed together.
+ *
+ * A tile program is in the arena of its binding and constant after fnzi_tile_registers(). Any
+ * number of threads run it, each over pieces and registers of its own; a run cannot fail. Strides,
+ * steps and offsets are in bytes, `count`, `chunk`, `piece` and `row` in elements. */
 #ifndef FNZI_TILE_H
 #define FNZI_TILE_H
 
@@ -110,7 +114,9 @@ typedef struct fnzi_tile_ins {
   const fnzi_tile_chain *chain; /* the chain that starts with this instruction; NULL */
   const fnzi_tile_row *row;     /* ROW */
   const char *point;            /* RUN: the name of its row of point.def */
-  uint8_t kind, to, from; /* dtypes of a conversion; `from` of RUN: dtype of the computation */
+  uint8_t kind;
+  uint8_t compute;  /* RUN: the dtype in which it computes */
+  uint8_t to, from; /* conversions: dtypes */
   uint8_t arity;
   bool of_rows; /* over the scalars of rows */
   uint16_t out, in[FNZI_POINT_OPERANDS];

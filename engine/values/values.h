@@ -15,7 +15,11 @@
  *   table.c     programs that are kept, compiled
  *   run.c       a call by its program
  *   by_cpu.c    a call by the CPU, on copies
- *   describe.c  what an operator is on a GPU */
+ *   describe.c  what an operator is on a GPU
+ *
+ * One thread at a time uses a backend and its values, as any fnz_backend. Calls queue work on
+ * v->stream and return; only reading, releasing memory and errors of data wait. Errors are in the
+ * context of the call. */
 #ifndef FNZI_VAL_VALUES_H
 #define FNZI_VAL_VALUES_H
 

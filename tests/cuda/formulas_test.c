@@ -107,11 +107,11 @@ enum { PROGRAMS = sizeof programs / sizeof *programs };
 /* No other step of the program is the CPU's; how many there are. */
 static size_t count_steps(const fnzi_stp_binding *b, size_t items) {
   size_t found = 0;
-  for (size_t s = 0; b->is_ready && s < b->thunks.count; s++)
+  for (size_t s = 0; b->is_open && s < b->thunks.count; s++)
     if (!b->device->works[s].on_device && ++found > items)
       ck_abort_msg("step %zu is the CPU's: %s", s,
                    b->device->works[s].why ? b->device->works[s].why : "no way");
-  return b->is_ready ? b->thunks.count : 0;
+  return b->is_open ? b->thunks.count : 0;
 }
 
 static void all_ran_there(const fnz_executable *exe, size_t items) {

@@ -23,7 +23,7 @@ static const char *why_of(const fnzi_stp_thunk *thunk, const fnzi_dev_work *work
 }
 
 static void print_steps(const fnzi_stp_binding *b) {
-  for (size_t i = 0; b->is_ready && i < b->thunks.count; i++) {
+  for (size_t i = 0; b->is_open && i < b->thunks.count; i++) {
     const fnzi_stp_thunk *thunk = &b->thunks.data[i];
     const fnzi_dev_work *work = b->device->has_device_steps ? &b->device->works[i] : NULL;
     const char *name = thunk->kind == FNZI_STP_THUNK_MOVE ? "move"

@@ -225,7 +225,7 @@ typedef struct tally {
 /* Counts the steps of a binding that are calls of the operator, and how many of them the device
  * computes. */
 static void count_in(const fnzi_stp_binding *b, const fnz_op *op, tally *t) {
-  for (size_t i = 0; b->is_ready && i < b->thunks.count; i++) {
+  for (size_t i = 0; b->is_open && i < b->thunks.count; i++) {
     const fnzi_stp_thunk *thunk = &b->thunks.data[i];
     if (thunk->kind != FNZI_STP_THUNK_KERNEL || thunk->u.kernel.call.op != op)
       continue;

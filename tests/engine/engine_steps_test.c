@@ -73,7 +73,7 @@ START_TEST(results_stay_while_needs_are_asked) {
     in.geometry = &apart;
     OK(ctx, fnz_executable_get_needs(ctx, exe, &run, &needs));
   }
-  ck_assert(ran->is_ready && ran->plan.outputs[0].map == where);
+  ck_assert(ran->is_open && ran->plan.outputs[0].map == where);
   ck_assert_int_eq(where->sizes[0], 4);
   ck_assert_float_eq(((const float *)out.data)[3], 5);
   fnz_workspace_destroy(ws);
