@@ -47,7 +47,8 @@ typedef struct fnzi_cpu_rest {
 } fnzi_cpu_rest;
 
 /* End with a row whose name is NULL. */
-extern const fnzi_cpu_rest fnzi_cpu_rest_f16[], fnzi_cpu_rest_bf16[];
+extern const fnzi_cpu_rest fnzi_cpu_rest_f16[], fnzi_cpu_rest_bf16[], fnzi_cpu_rest_f16_v3[],
+    fnzi_cpu_rest_bf16_v3[], fnzi_cpu_rest_f16_v4[], fnzi_cpu_rest_bf16_v4[];
 
 /* For a call that fnzi_meta_point_is_plain(), or one that has run; false for another one. */
 bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out);

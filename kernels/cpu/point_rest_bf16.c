@@ -4,13 +4,16 @@
 #include "kernels/cpu/point_rest_half.h"
 
 #define REST_HALF REST
+#define REST_LOG  REST_LOG_ROW
 #define REST_BF16 REST
 #include "kernels/point.def"
 #undef REST_HALF
+#undef REST_LOG
 #undef REST_BF16
 
-const fnzi_cpu_rest fnzi_cpu_rest_bf16[] = {
+const fnzi_cpu_rest FNZI_ISA_NAME(fnzi_cpu_rest_bf16)[] = {
 #define REST_HALF REST_ENTRY
+#define REST_LOG  REST_ENTRY
 #define REST_BF16 REST_ENTRY
 #include "kernels/point.def"
     {NULL, NULL}};

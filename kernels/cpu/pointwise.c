@@ -47,8 +47,10 @@ static const fnzi_cpu_point *find_narrow(fnz_dtype dtype, const fnzi_cpu_point *
 }
 
 static const fnzi_cpu_rest *find_rest(fnz_dtype compute, const char *name) {
-  const fnzi_cpu_rest *row = compute == FNZ_F16    ? fnzi_cpu_rest_f16
-                             : compute == FNZ_BF16 ? fnzi_cpu_rest_bf16
+  static const fnzi_cpu_rest *const f16[FNZI_ISAS] = {FNZI_ISA_TABLES(fnzi_cpu_rest_f16)},
+                                    *const bf16[FNZI_ISAS] = {FNZI_ISA_TABLES(fnzi_cpu_rest_bf16)};
+  const fnzi_cpu_rest *row = compute == FNZ_F16    ? f16[fnzi_krn_isa_best()]
+                             : compute == FNZ_BF16 ? bf16[fnzi_krn_isa_best()]
                                                    : NULL;
   for (; row && row->name; row++)
     if (*row->name == *name && strcmp(row->name, name) == 0)
