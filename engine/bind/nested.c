@@ -212,12 +212,12 @@ static uint64_t count_bodies(const fnzi_stp_nested *n, uint32_t nbodies) {
 
 static fnz_status make(linking *l) {
   const fnzi_pln_region *r = l->r;
-  fnzi_stp_nested *made = l->nested;
+  fnzi_stp_nested *nested = l->nested;
   const fnzi_stp_binding *outermost = l->b->outermost;
   bool fails_after_write, repeats = r->hop.kind == FNZI_HOP_WHILE_LOOP || r->iterations > 1;
-  made->kind = r->hop.kind;
-  made->niterations = r->iterations;
-  if (made->kind == FNZI_HOP_ASSOCIATIVE_SCAN) {
+  nested->kind = r->hop.kind;
+  nested->niterations = r->iterations;
+  if (nested->kind == FNZI_HOP_ASSOCIATIVE_SCAN) {
     uint32_t n = l->r->hop.xs.count;
     FNZI_NEW(&l->b->arena, n, &l->nested->operands);
     FNZI_NEW(&l->b->arena, 2 * (size_t)n, &l->nested->initial_moves);
@@ -226,22 +226,24 @@ static fnz_status make(linking *l) {
     for (uint32_t k = 0; k < n; k++)
       FNZ_TRY(make_tree(l, k));
   } else
-    FNZI_NEW(&l->b->arena, r->hop.carried.count, &made->initial_moves);
-  for (uint32_t j = 0; made->kind != FNZI_HOP_ASSOCIATIVE_SCAN && j < r->hop.carried.count; j++)
+    FNZI_NEW(&l->b->arena, r->hop.carried.count, &nested->initial_moves);
+  for (uint32_t j = 0; nested->kind != FNZI_HOP_ASSOCIATIVE_SCAN && j < r->hop.carried.count; j++)
     FNZ_TRY(add_move(l, l->b->plan.locations[r->hop.carried.args[j].u.value], r->results[j],
-                     made->initial_moves, &made->ninitial_moves));
+                     nested->initial_moves, &nested->ninitial_moves));
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
-    made->bodies[i] = &outermost->nested[r->bodies[i]];
+    nested->bodies[i] = &outermost->nested[r->bodies[i]];
     FNZ_TRY(link_body(l, i));
-    made->may_fail = made->may_fail || may_fail(made->bodies[i]);
-    FNZ_TRY(
-        fnzi_bnd_undo_fails_after_write(l->ws->ctx, made->bodies[i], repeats, &fails_after_write));
-    made->fails_after_write = made->fails_after_write || fails_after_write;
-    l->b->depth = made->bodies[i]->depth >= l->b->depth ? made->bodies[i]->depth + 1 : l->b->depth;
+    nested->may_fail = nested->may_fail || may_fail(nested->bodies[i]);
+    FNZ_TRY(fnzi_bnd_undo_fails_after_write(l->ws->ctx, nested->bodies[i], repeats,
+                                            &fails_after_write));
+    nested->fails_after_write = nested->fails_after_write || fails_after_write;
+    l->b->depth =
+        nested->bodies[i]->depth >= l->b->depth ? nested->bodies[i]->depth + 1 : l->b->depth;
   }
-  made->fails_after_write = made->fails_after_write || (made->ninitial_moves && made->may_fail);
+  nested->fails_after_write =
+      nested->fails_after_write || (nested->ninitial_moves && nested->may_fail);
   find_predicate(l);
-  l->b->most_bodies = plus(l->b->most_bodies, count_bodies(made, r->hop.nbodies));
+  l->b->most_bodies = plus(l->b->most_bodies, count_bodies(nested, r->hop.nbodies));
   return FNZ_OK;
 }
 

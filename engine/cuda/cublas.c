@@ -70,13 +70,13 @@ void fnzi_cuda_cublas_close(fnzi_cuda_cublas *cublas) {
 
 /* --- Layouts ------------------------------------------------------------------------------------
  */
-typedef struct making {
+typedef struct builder {
   fnz_context *ctx;
   const fnzi_cuda_cublas *cublas;
   const char *step;
   const fnzi_cuda_product *p;
   fnzi_cuda_product_plan *out;
-} making;
+} builder;
 
 static int type_of(fnz_dtype dtype) {
   return dtype == FNZ_F32 ? R_32F : dtype == FNZ_F64 ? R_64F : dtype == FNZ_F16 ? R_16F : R_16BF;
@@ -97,7 +97,7 @@ static int64_t lead_of(int64_t lines, int64_t stride, int64_t length) {
   return lines == 1 ? length : stride;
 }
 
-static fnz_status make_layout(const making *m, const fnzi_cuda_matrix *matrix, int64_t rows,
+static fnz_status make_layout(const builder *m, const fnzi_cuda_matrix *matrix, int64_t rows,
                               int64_t cols, void **out, bool *is_itself) {
   const fnzi_cuda_product *p = m->p;
   lying l;
@@ -142,7 +142,7 @@ static bool transpose(fnzi_cuda_product *p) {
   return true;
 }
 
-static fnz_status set_product(const making *m, int attribute, int32_t value) {
+static fnz_status set_product(const builder *m, int attribute, int32_t value) {
   return status_of(m->ctx, m->cublas->product_set(m->out->product, attribute, &value, sizeof value),
                    m->step, "a product was described");
 }
@@ -155,7 +155,7 @@ static fnz_status give_bias(fnz_context *ctx, const fnzi_cuda_cublas *cublas, co
                    "a bias was given");
 }
 
-static fnz_status describe(const making *m) {
+static fnz_status describe(const builder *m) {
   const fnzi_cuda_product *p = m->p;
   fnzi_cuda_product_plan *out = m->out;
   bool is_f64 = p->dtype == FNZ_F64, transposes_a, transposes_b, transposes_c = false, transposes_d;
@@ -181,13 +181,14 @@ static fnz_status describe(const making *m) {
   return give_bias(m->ctx, m->cublas, m->step, out, FNZI_CUDA_BIAS_ALIGN);
 }
 
-static fnz_status set_preference(const making *m, void *preference, int attribute, uint32_t value) {
+static fnz_status set_preference(const builder *m, void *preference, int attribute,
+                                 uint32_t value) {
   return status_of(m->ctx, m->cublas->preference_set(preference, attribute, &value, sizeof value),
                    m->step, "an algorithm was described");
 }
 
 /* Parts of a sum are joined in the type in which they are computed, in a fixed order. */
-static fnz_status describe_preference(const making *m, void *preference) {
+static fnz_status describe_preference(const builder *m, void *preference) {
   const uint64_t most = (uint64_t)32 << 20;
   const fnzi_cuda_product *p = m->p;
   const uint32_t c = p->beta != 0 ? p->c.align : p->d.align;
@@ -215,13 +216,13 @@ static question question_of(const fnzi_cuda_product *p) {
   return q;
 }
 
-typedef struct said {
+typedef struct answers {
   fnzi_cuda_product_choice choice;
   int status, count;
-} said;
+} answers;
 
 /* Asks the library for an algorithm, or finds an earlier answer. The caller has the lock. */
-static void query(const making *m, void *preference, said *out) {
+static void query(const builder *m, void *preference, answers *out) {
   const question q = question_of(m->p);
   const fnzi_cuda_cublas *lib = m->cublas;
   fnzi_cuda_product_plan *p = m->out;
@@ -234,8 +235,8 @@ static void query(const making *m, void *preference, said *out) {
     fnzi_cuda_shared_note(lib->shared, &q, sizeof q, out, sizeof *out);
 }
 
-static fnz_status choose(const making *m, void *preference) {
-  said s;
+static fnz_status choose(const builder *m, void *preference) {
+  answers s;
   FNZ_TRY(describe_preference(m, preference));
   fnzi_cuda_shared_lock(m->cublas->shared);
   query(m, preference, &s);
@@ -246,7 +247,7 @@ static fnz_status choose(const making *m, void *preference) {
                    "it was asked for an algorithm");
 }
 
-static fnz_status make(const making *m) {
+static fnz_status make(const builder *m) {
   void *preference = NULL;
   FNZ_TRY(describe(m));
   FNZ_TRY(status_of(m->ctx, m->cublas->preference_make(&preference), m->step,
@@ -265,7 +266,7 @@ fnz_status fnzi_cuda_product_make(fnz_context *ctx, const fnzi_cuda_cublas *cubl
                                   .beta = p.beta,
                                   .has_bias = p.has_bias,
                                   .is_transposed = transpose(&p)};
-  const making m = {ctx, cublas, step, &p, out};
+  const builder m = {ctx, cublas, step, &p, out};
   if (p.count > INT32_MAX)
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, step, "cuBLASLt takes no batch of %lld products",
                      (long long)p.count);

@@ -69,13 +69,13 @@ void fnzi_cuda_cudnn_close(fnzi_cuda_cudnn *cudnn) {
 
 /* --- Descriptors --------------------------------------------------------------------------------
  */
-typedef struct making {
+typedef struct builder {
   fnz_context *ctx;
   const fnzi_cuda_cudnn *cudnn;
   const char *step;
   const fnzi_cuda_conv *c;
   fnzi_cuda_conv_plan *out;
-} making;
+} builder;
 
 static int type_of(fnz_dtype dtype) {
   return dtype == FNZ_F32   ? DATA_FLOAT
@@ -84,14 +84,14 @@ static int type_of(fnz_dtype dtype) {
                             : DATA_BFLOAT16;
 }
 
-static fnz_status refuse(const making *m, const char *what, int64_t number) {
+static fnz_status refuse(const builder *m, const char *what, int64_t number) {
   return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step, "cuDNN takes no %s of %lld", what,
                    (long long)number);
 }
 
 /* Converts sizes or strides to cuDNN's int. cuDNN has no convolutions over one dimension, so these
  * get a dimension `alone` after the leading ones. */
-static fnz_status narrow(const making *m, const char *what, const int64_t *from, uint32_t lead,
+static fnz_status narrow(const builder *m, const char *what, const int64_t *from, uint32_t lead,
                          int alone, int *to) {
   uint32_t count = lead + m->c->spatial, at = 0;
   for (uint32_t k = 0; k < count; k++) {
@@ -129,7 +129,7 @@ static void effective_strides(const fnzi_cuda_conv *c, const int64_t *sizes, con
   }
 }
 
-static fnz_status set_tensor(const making *m, void *tensor, const int64_t *sizes,
+static fnz_status set_tensor(const builder *m, void *tensor, const int64_t *sizes,
                              const int64_t *strides) {
   int size[FNZI_CUDA_CONV_DIMS], stride[FNZI_CUDA_CONV_DIMS];
   int64_t effective[FNZI_CUDA_CONV_DIMS];
@@ -152,19 +152,19 @@ static fnz_status set_tensor(const making *m, void *tensor, const int64_t *sizes
 
 /* Returns whether the weight is contiguous in this order. */
 static bool is_layout(const fnzi_cuda_conv *c, bool channels_last) {
-  int64_t want = 1;
+  int64_t size = 1;
   uint32_t rank = c->spatial + 2;
   for (uint32_t k = 0; k < rank; k++) {
     uint32_t d = dim_of(rank, k, channels_last);
-    if (c->weight[d] != 1 && c->weight_strides[d] != want)
+    if (c->weight[d] != 1 && c->weight_strides[d] != size)
       return false;
-    if (!fnzi_mul_i64(want, c->weight[d], &want))
+    if (!fnzi_mul_i64(size, c->weight[d], &size))
       return false;
   }
   return true;
 }
 
-static fnz_status set_weight(const making *m) {
+static fnz_status set_weight(const builder *m) {
   int size[FNZI_CUDA_CONV_DIMS];
   bool first = is_layout(m->c, false);
   if (!first && !is_layout(m->c, true))
@@ -189,7 +189,7 @@ static bool is_even(const fnzi_cuda_conv *c, uint32_t k) {
          capacity / c->stride[k] + 1 == out;
 }
 
-static fnz_status set_conv(const making *m) {
+static fnz_status set_conv(const builder *m) {
   const fnzi_cuda_conv *c = m->c;
   int padding[3], stride[3], dilation[3];
   int compute = c->dtype == FNZ_F64 ? DATA_DOUBLE : DATA_FLOAT;
@@ -209,7 +209,7 @@ static fnz_status set_conv(const making *m) {
                    "groups were given");
 }
 
-static fnz_status describe(const making *m) {
+static fnz_status describe(const builder *m) {
   fnzi_cuda_conv_plan *out = m->out;
   const char *what = "a descriptor was made";
   FNZ_TRY(status_of(m->ctx, m->cudnn->tensor_make(&out->x), m->step, what));
@@ -229,14 +229,14 @@ static bool is_half(const fnzi_cuda_conv *c) {
 }
 
 /* Products as such: transforms (FFT, Winograd) would spread a NaN, and err by more. */
-static bool is_direct(const making *m, const fnzi_cuda_conv_choice *choice) {
+static bool is_direct(const builder *m, const fnzi_cuda_conv_choice *choice) {
   return m->c->of_weight    ? choice->algorithm == BACK_TO_WEIGHT
          : m->c->transposed ? choice->algorithm == BACK_TO_DATA
                             : choice->algorithm <= LAST_FORWARD;
 }
 
 /* The same result in each run, elements as they are, room that there is. */
-static bool serves(const making *m, const fnzi_cuda_conv_choice *choice) {
+static bool serves(const builder *m, const fnzi_cuda_conv_choice *choice) {
   const size_t most = (size_t)256 << 20;
   bool exact = choice->math == MATH_DEFAULT || choice->math == MATH_FMA ||
                (choice->math == MATH_TENSOR && is_half(m->c));
@@ -244,12 +244,12 @@ static bool serves(const making *m, const fnzi_cuda_conv_choice *choice) {
          is_direct(m, choice) && choice->scratch <= most;
 }
 
-static fnz_status set_math(const making *m, int math) {
+static fnz_status set_math(const builder *m, int math) {
   return status_of(m->ctx, m->cudnn->conv_math(m->out->conv, math), m->step,
                    "the kind of numbers was given");
 }
 
-static int query(const making *m, fnzi_cuda_conv_choice *choices, int *count) {
+static int query(const builder *m, fnzi_cuda_conv_choice *choices, int *count) {
   const fnzi_cuda_conv_plan *p = m->out;
   const fnzi_cuda_cudnn *lib = m->cudnn;
   if (m->c->of_weight)
@@ -283,13 +283,13 @@ static question question_of(const fnzi_cuda_conv *c) {
   return q;
 }
 
-typedef struct said {
+typedef struct answers {
   fnzi_cuda_conv_choice choices[CHOICES];
   int status, count;
-} said;
+} answers;
 
 /* Asks the library for algorithms, or finds an earlier answer. The caller has the lock. */
-static void query_once(const making *m, said *out) {
+static void query_once(const builder *m, answers *out) {
   const question q = question_of(m->c);
   memset(out, 0, sizeof *out);
   if (fnzi_cuda_shared_knows(m->cudnn->shared, &q, sizeof q, out, sizeof *out))
@@ -299,9 +299,9 @@ static void query_once(const making *m, said *out) {
     fnzi_cuda_shared_note(m->cudnn->shared, &q, sizeof q, out, sizeof *out);
 }
 
-static fnz_status choose(const making *m) {
+static fnz_status choose(const builder *m) {
   fnzi_cuda_conv_plan *out = m->out;
-  said s;
+  answers s;
   FNZ_TRY(set_math(m, is_half(m->c) ? MATH_TENSOR : MATH_FMA));
   fnzi_cuda_shared_lock(m->cudnn->shared);
   query_once(m, &s);
@@ -318,7 +318,7 @@ static fnz_status choose(const making *m) {
 
 fnz_status fnzi_cuda_conv_make(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn, const char *step,
                                const fnzi_cuda_conv *conv, fnzi_cuda_conv_plan *out) {
-  const making m = {ctx, cudnn, step, conv, out};
+  const builder m = {ctx, cudnn, step, conv, out};
   *out = (fnzi_cuda_conv_plan){.dtype = conv->dtype,
                                .transposed = conv->transposed,
                                .adds = conv->adds,

@@ -40,7 +40,7 @@ void fnzi_cuda_shared_unlock(fnzi_cuda_shared *shared);
 bool fnzi_cuda_shared_knows(fnzi_cuda_shared *shared, const void *question, size_t bytes, void *out,
                             size_t size);
 void fnzi_cuda_shared_note(fnzi_cuda_shared *shared, const void *question, size_t bytes,
-                           const void *said, size_t size);
+                           const void *answer, size_t size);
 
 /* --- cublas.c -----------------------------------------------------------------------------------
  */

@@ -59,7 +59,7 @@ void fnzi_cuda_nvrtc_close(fnzi_cuda_nvrtc *nvrtc) {
  */
 /* Finds the greatest kind that the compiler supports and whose code runs on GPUs of kind `wanted`;
  * 0 if there is none. */
-static fnz_status find_kind(fnz_context *ctx, fnzi_cuda_nvrtc *nvrtc, int wanted) {
+static fnz_status find_kind(fnz_context *ctx, fnzi_cuda_nvrtc *nvrtc, int kind) {
   enum { MOST = 256 };
   int kinds[MOST], count = 0;
   nvrtc->kind = 0;
@@ -68,8 +68,8 @@ static fnz_status find_kind(fnz_context *ctx, fnzi_cuda_nvrtc *nvrtc, int wanted
     return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "NVRTC makes code for %d kinds of GPUs", count);
   FNZ_TRY(failed(ctx, nvrtc->list_kinds(kinds), "kinds of GPUs were asked for"));
   for (int k = 0; k < count; k++)
-    if (kinds[k] == wanted ||
-        (kinds[k] / 10 == wanted / 10 && kinds[k] < wanted && kinds[k] > nvrtc->kind &&
+    if (kinds[k] == kind ||
+        (kinds[k] / 10 == kind / 10 && kinds[k] < kind && kinds[k] > nvrtc->kind &&
          kinds[k] != 53 && kinds[k] != 62 && kinds[k] != 72 && kinds[k] != 87 && kinds[k] != 101))
       nvrtc->kind = kinds[k];
   return FNZ_OK;

@@ -58,7 +58,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_retain(fnz_context *holder, int device,
                                            struct fnzi_cuda_retained **out);
 /* Ends the use of a GPU before its holder is destroyed. The device must be idle and must not be
  * found again. */
-void fnzi_cuda_release(struct fnzi_cuda_retained *held);
+void fnzi_cuda_release(struct fnzi_cuda_retained *retained);
 /* Finds, without opening the device, the most threads with which PyTorch draws there. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_threads_drawing(fnz_context *ctx, const char *name,
                                                     int64_t *out);

@@ -62,7 +62,7 @@ bool fnzi_cuda_shared_knows(fnzi_cuda_shared *s, const void *question, size_t by
 }
 
 void fnzi_cuda_shared_note(fnzi_cuda_shared *s, const void *question, size_t bytes,
-                           const void *said, size_t size) {
+                           const void *answer, size_t size) {
   if (!s)
     return;
   if (s->count == MOST_ANSWERS)
@@ -73,7 +73,7 @@ void fnzi_cuda_shared_note(fnzi_cuda_shared *s, const void *question, size_t byt
   fnzi_cuda_answer **bucket = bucket_of(s, question, bytes);
   *a = (fnzi_cuda_answer){.next = *bucket, .bytes = bytes, .size = size};
   memcpy(a->data, question, bytes);
-  memcpy(a->data + bytes, said, size);
+  memcpy(a->data + bytes, answer, size);
   *bucket = a;
   s->count++;
 }

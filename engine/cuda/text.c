@@ -317,16 +317,16 @@ bool fnzi_cuda_kernel_is_same(const fnzi_cuda_kernel *a, const fnzi_cuda_kernel 
 }
 
 /* The body of `made` may be another's memory. */
-static fnz_status add_kernel(fnz_context *ctx, fnzi_cuda_text *text, fnzi_cuda_kernel made,
+static fnz_status add_kernel(fnz_context *ctx, fnzi_cuda_text *text, fnzi_cuda_kernel added,
                              uint32_t *kernel) {
   for (size_t k = 0; k < text->kernels.count; k++)
-    if (fnzi_cuda_kernel_is_same(&text->kernels.data[k], &made)) {
+    if (fnzi_cuda_kernel_is_same(&text->kernels.data[k], &added)) {
       *kernel = (uint32_t)k;
       return FNZ_OK;
     }
-  FNZ_TRY(fnzi_arena_string(text->arena, made.body, strlen(made.body), &made.body));
+  FNZ_TRY(fnzi_arena_string(text->arena, added.body, strlen(added.body), &added.body));
   *kernel = (uint32_t)text->kernels.count;
-  FNZI_PUSH(ctx, &text->kernels, made);
+  FNZI_PUSH(ctx, &text->kernels, added);
   return FNZ_OK;
 }
 

@@ -33,8 +33,8 @@ int64_t fnzi_cuda_attention_pieces(const fnzi_cuda_attention *a) {
   if (a->queries > FEW || wide_of(a) > MOST_WIDE || !fnzi_mul_i64(batch_of(a), a->queries, &rows) ||
       rows <= 0)
     return 0;
-  int64_t wanted = (BLOCKS - 1) / rows + 1;
-  return most <= 1 ? 1 : wanted < most ? wanted : most;
+  int64_t pieces = (BLOCKS - 1) / rows + 1;
+  return most <= 1 ? 1 : pieces < most ? pieces : most;
 }
 
 /* Counts the pieces of all queries. */

@@ -53,14 +53,14 @@ void fnzi_cuda_picking_count(const fnzi_cuda_picking *p, int64_t *positions, int
   }
 }
 
-static int64_t places_of(const fnzi_cuda_picking *p) {
+static int64_t count_positions(const fnzi_cuda_picking *p) {
   int64_t positions, lanes;
   fnzi_cuda_picking_count(p, &positions, &lanes);
   return positions;
 }
 
 static bool has_order(const fnzi_cuda_picking *p) {
-  return places_of(p) > 1;
+  return count_positions(p) > 1;
 }
 
 static int64_t count_of(const fnzi_cuda_picking *p) {
@@ -123,7 +123,7 @@ static fnz_status put_index(const writer *w, uint32_t d, const char *of, int64_t
  * position of a run goes on, for all of them. `m` is the position of the index that counts. */
 static fnz_status put_run(const writer *w) {
   const fnzi_cuda_picking *p = w->p;
-  int64_t positions = places_of(p), inner = 1;
+  int64_t positions = count_positions(p), inner = 1;
   for (uint32_t d = p->first + p->order; d < p->rank; d++)
     inner *= p->sizes[d];
   PUT(w, "    const int64_t begin = %s;\n", digit_of(w, "at", inner, positions).text);
@@ -196,7 +196,7 @@ static fnz_status put_addresses(const writer *w) {
  */
 /* Writes the load of an element. An index out of bounds loads zero, because results of a failed run
  * must be written too. */
-static fnz_status put_taken(const writer *w) {
+static fnz_status put_loaded(const writer *w) {
   PUT(w, "    cell_%s s0 = {};\n    if (ok)\n      s0 = LOAD(cell_%s, from);\n", read_cell(w),
       read_cell(w));
   FNZ_TRY(put_piece(w, &w->p->move));
@@ -270,7 +270,7 @@ static fnz_status put_body(const writer *w) {
   if (has_order(w->p))
     FNZ_TRY(put_run(w));
   FNZ_TRY(put_addresses(w));
-  FNZ_TRY(!w->p->into ? put_taken(w) : w->p->joins ? put_joined(w) : put_brought(w));
+  FNZ_TRY(!w->p->into ? put_loaded(w) : w->p->joins ? put_joined(w) : put_brought(w));
   PUT(w, "  }\n");
   return FNZ_OK;
 }
@@ -323,7 +323,7 @@ static fnz_status put_order(const writer *w) {
         "    const int64_t to = at - m + before + earlier;\n"
         "    STORE(int64_t, p.at[%u] + to * 8, m);\n"
         "    STORE(int64_t, p.at[%u] + to * 8, earlier ? (int64_t)0 : before + same);\n",
-        WORD(w->text, places_of(w->p)), order_of(w->p), ends_of(w->p));
+        WORD(w->text, count_positions(w->p)), order_of(w->p), ends_of(w->p));
   PUT(w, "  }\n");
   return FNZ_OK;
 }

@@ -110,8 +110,8 @@ static int64_t batch_of(const fnzi_cuda_products *p) {
   return batch;
 }
 
-static fnz_status put_call(const fnzi_cuda_writer *w, const char *way, const int64_t counts[4]) {
-  PUT(w, "  product_by_%s(o", way);
+static fnz_status put_call(const fnzi_cuda_writer *w, const char *kernel, const int64_t counts[4]) {
+  PUT(w, "  product_by_%s(o", kernel);
   for (int k = 0; k < 4; k++)
     PUT(w, ", %s", WORD(w->text, counts[k]));
   PUT(w, ");\n");

@@ -11,7 +11,7 @@ typedef struct scan {
   fnzi_cuda_writer w;
   fnzi_cuda_text *text;
   const fnzi_cuda_group *g;
-  uint32_t at; /* the instruction */
+  uint32_t index; /* the instruction */
   int64_t rows, length;
   char type[64], fold[128]; /* of the value that elements pass on; how to combine it */
 } scan;
@@ -23,10 +23,11 @@ static fnz_status measure(scan *s) {
     if (!fnzi_mul_i64(*count, s->g->sizes[d], count))
       return fnzi_no_memory(s->w.ctx);
   }
-  while (s->at < s->g->nins && s->g->ins[s->at].kind < FNZI_CUDA_SCAN)
-    s->at++;
-  return s->at < s->g->nins ? FNZ_OK
-                            : fnzi_fail(s->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a group has no scan");
+  while (s->index < s->g->nins && s->g->ins[s->index].kind < FNZI_CUDA_SCAN)
+    s->index++;
+  return s->index < s->g->nins
+             ? FNZ_OK
+             : fnzi_fail(s->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a group has no scan");
 }
 
 /* --- An element ---------------------------------------------------------------------------------
@@ -51,10 +52,10 @@ static fnz_status put_indices(const scan *s) {
 
 /* Writes the element's own value to `x`. */
 static fnz_status put_before(const scan *s) {
-  const fnzi_cuda_ins *ins = &s->g->ins[s->at];
+  const fnzi_cuda_ins *ins = &s->g->ins[s->index];
   FNZ_TRY(put_indices(s));
   FNZ_TRY(put_lanes(s, false));
-  FNZ_TRY(put_instructions(s, 0, s->at));
+  FNZ_TRY(put_instructions(s, 0, s->index));
   if (ins->kind == FNZI_CUDA_RUNNING)
     PUT(&s->w, "    x.value = s%u;\n    x.at = c;\n", (unsigned)ins->in[0]);
   else
@@ -63,14 +64,14 @@ static fnz_status put_before(const scan *s) {
 }
 
 static fnz_status put_behind(const scan *s) {
-  const fnzi_cuda_ins *ins = &s->g->ins[s->at];
+  const fnzi_cuda_ins *ins = &s->g->ins[s->index];
   const char *cell = fnzi_cuda_type_name((fnz_dtype)s->g->slots[ins->out].dtype);
   if (ins->kind == FNZI_CUDA_RUNNING)
     PUT(&s->w, "    const cell_%s s%u = x.value;\n    const int64_t s%u = x.at;\n", cell,
         (unsigned)ins->out, (unsigned)ins->index);
   else
     PUT(&s->w, "    const cell_%s s%u = x;\n", cell, (unsigned)ins->out);
-  FNZ_TRY(put_instructions(s, s->at + 1, s->g->nins));
+  FNZ_TRY(put_instructions(s, s->index + 1, s->g->nins));
   return put_lanes(s, true);
 }
 
@@ -134,7 +135,7 @@ static fnz_status add(scan *s, uint32_t *kernel, int64_t *count) {
   FNZ_TRY(measure(s));
   bool alone = s->length <= SHORT ||
                (s->rows >= MANY_ROWS && (s->length < LONG || fnzi_cuda_is_interleaved(s->g)));
-  const fnzi_cuda_ins *ins = &s->g->ins[s->at];
+  const fnzi_cuda_ins *ins = &s->g->ins[s->index];
   const char *cell = fnzi_cuda_type_name((fnz_dtype)s->g->slots[ins->in[0]].dtype);
   bool runs = ins->kind == FNZI_CUDA_RUNNING;
   snprintf(s->type, sizeof s->type, runs ? "picked<cell_%s>" : "cell_%s", cell);

@@ -7,17 +7,17 @@
 
 enum { THREADS = 256, WARP = 32, BESIDE = THREADS / WARP, MOST_SHARED = 48 << 10 };
 
-typedef struct turned {
+typedef struct transposing {
   fnzi_cuda_writer w;
   const fnzi_cuda_group *g;
   uint32_t across;       /* loads go along this dimension, results along the last */
   int width;             /* adjacent elements of a thread */
   int side, apart;       /* elements along a tile, and from row to row of it in shared memory */
   int64_t tiles[2], all; /* tiles along both dimensions; all tiles */
-} turned;
+} transposing;
 
 /* Returns whether the lane is loaded by tiles. */
-static bool is_turned(const fnzi_cuda_group *g, uint32_t lane, uint32_t across) {
+static bool is_along_across(const fnzi_cuda_group *g, uint32_t lane, uint32_t across) {
   const fnzi_cuda_lane *l = &g->lanes[lane];
   int64_t cell = fnzi_cuda_lane_cell(g, lane), last = l->strides[g->rank - 1];
   return !l->stores && last != 0 && last != cell && l->strides[across] == cell;
@@ -30,7 +30,8 @@ static int64_t shared_by(const fnzi_cuda_group *g, uint32_t across, int side) {
   for (uint32_t k = 0; k < g->nlanes; k++) {
     if (g->lanes[k].stores && g->lanes[k].strides[g->rank - 1] != fnzi_cuda_lane_cell(g, k))
       return 0;
-    bytes += is_turned(g, k, across) ? (int64_t)side * (side + 1) * fnzi_cuda_lane_cell(g, k) : 0;
+    bytes +=
+        is_along_across(g, k, across) ? (int64_t)side * (side + 1) * fnzi_cuda_lane_cell(g, k) : 0;
   }
   return bytes;
 }
@@ -51,7 +52,7 @@ static int width_of(const fnzi_cuda_group *g, uint32_t across) {
   bool pairs = g->sizes[across] % 2 == 0 && g->sizes[last] % 2 == 0 && g->sizes[across] >= WARP &&
                g->sizes[last] >= WARP && shared_by(g, across, 2 * WARP) <= MOST_SHARED;
   for (uint32_t k = 0; k < g->nlanes && pairs; k++) {
-    bool brought = is_turned(g, k, across);
+    bool brought = is_along_across(g, k, across);
     pairs = fnzi_cuda_loads_vectors(g, k, brought ? across : last, 2) &&
             (!brought || fnzi_cuda_lane_cell(g, k) <= 2);
   }
@@ -60,17 +61,17 @@ static int width_of(const fnzi_cuda_group *g, uint32_t across) {
 
 /* --- Text ---------------------------------------------------------------------------------------
  */
-static bool is_beside(const turned *t, uint32_t d) {
+static bool is_beside(const transposing *t, uint32_t d) {
   return d != t->across && d + 1 != t->g->rank;
 }
 
 /* Returns a digit of the tile's index. */
-static fnzi_cuda_word digit(const turned *t, int64_t inner, int64_t size) {
+static fnzi_cuda_word digit(const transposing *t, int64_t inner, int64_t size) {
   return fnzi_cuda_word_digit(t->w.text, "i", inner, size, t->w.is_small);
 }
 
 /* Writes the first indices of a tile, and the indices that are the same in all of it. */
-static fnz_status put_tile(const turned *t) {
+static fnz_status put_tile(const transposing *t) {
   int64_t inner = t->tiles[0] * t->tiles[1];
   PUT(&t->w, "    const index i = (index)tile, first%u = %s * %d", (unsigned)t->across,
       digit(t, 1, t->tiles[0]).text, t->side);
@@ -91,7 +92,7 @@ static fnz_status put_tile(const turned *t) {
 
 /* Opens the loop over a thread's rows of a tile. Adjacent threads take adjacent elements along
  * dimension `along`. */
-static fnz_status open_rows(const turned *t, uint32_t along, uint32_t other) {
+static fnz_status open_rows(const transposing *t, uint32_t along, uint32_t other) {
   PUT(&t->w,
       "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
       "      const int row = threadIdx.x / %d + u * %d;\n"
@@ -102,10 +103,10 @@ static fnz_status open_rows(const turned *t, uint32_t along, uint32_t other) {
   return FNZ_OK;
 }
 
-static fnz_status put_brought(const turned *t) {
+static fnz_status put_brought(const transposing *t) {
   FNZ_TRY(open_rows(t, t->across, t->g->rank - 1));
   for (uint32_t k = 0; k < t->g->nlanes; k++) {
-    if (!is_turned(t->g, k, t->across))
+    if (!is_along_across(t->g, k, t->across))
       continue;
     PUT(&t->w, "        const lane%u b%u = LOAD(lane%u, ", (unsigned)k, (unsigned)k, (unsigned)k);
     FNZ_TRY(fnzi_cuda_put_address(&t->w, k));
@@ -118,13 +119,13 @@ static fnz_status put_brought(const turned *t) {
   return FNZ_OK;
 }
 
-static bool waits(const turned *t, uint32_t lane) {
-  return t->g->lanes[lane].stores || is_turned(t->g, lane, t->across);
+static bool waits(const transposing *t, uint32_t lane) {
+  return t->g->lanes[lane].stores || is_along_across(t->g, lane, t->across);
 }
 
 /* Writes the loads of other operands. They come before the barrier, so that they are in flight
  * together with the loads of the tile. */
-static fnz_status put_loads(const turned *t) {
+static fnz_status put_loads(const transposing *t) {
   bool any = false;
   for (uint32_t k = 0; k < t->g->nlanes; k++) {
     if (waits(t, k))
@@ -142,19 +143,19 @@ static fnz_status put_loads(const turned *t) {
 }
 
 /* Returns how many adjacent elements of a lane a thread has. */
-static int many(const turned *t, uint32_t lane) {
-  return is_turned(t->g, lane, t->across) ? t->width
-                                          : fnzi_cuda_vector_elements(t->g, lane, t->width);
+static int elements(const transposing *t, uint32_t lane) {
+  return is_along_across(t->g, lane, t->across) ? t->width
+                                                : fnzi_cuda_vector_elements(t->g, lane, t->width);
 }
 
-static fnz_status put_elements(const turned *t) {
+static fnz_status put_elements(const transposing *t) {
   PUT(&t->w, "#pragma unroll\n        for (int e = 0; e < %d; e++)\n          element(", t->width);
   for (uint32_t k = 0; k < t->g->nlanes; k++) {
-    const char *e = many(t, k) > 1 ? "e" : "0";
+    const char *e = elements(t, k) > 1 ? "e" : "0";
     PUT(&t->w, "%s", k ? ", " : "");
     if (t->g->lanes[k].stores)
       PUT(&t->w, "r%u.of[%s]", (unsigned)k, e);
-    else if (is_turned(t->g, k, t->across))
+    else if (is_along_across(t->g, k, t->across))
       PUT(&t->w, "tile%u[(column + e) * %d + row]", (unsigned)k, t->apart);
     else
       PUT(&t->w, "v%u[u].of[%s]", (unsigned)k, e);
@@ -163,12 +164,12 @@ static fnz_status put_elements(const turned *t) {
   return FNZ_OK;
 }
 
-static fnz_status put_body(const turned *t, fnzi_cuda_text *text) {
+static fnz_status put_body(const transposing *t, fnzi_cuda_text *text) {
   PUT(&t->w, "  typedef %s index;\n", t->w.is_small ? "int32_t" : "int64_t");
   for (uint32_t k = 0; k < t->g->nlanes; k++) {
     const char *type = fnzi_cuda_lane_type(t->g, k);
-    PUT(&t->w, "  typedef several<cell_%s, %d> lane%u;\n", type, many(t, k), (unsigned)k);
-    if (is_turned(t->g, k, t->across))
+    PUT(&t->w, "  typedef several<cell_%s, %d> lane%u;\n", type, elements(t, k), (unsigned)k);
+    if (is_along_across(t->g, k, t->across))
       PUT(&t->w, "  SHARED(cell_%s, tile%u, %d);\n", type, (unsigned)k, t->side * t->apart);
   }
   FNZ_TRY(fnzi_cuda_put_element(&t->w, text));
@@ -194,7 +195,7 @@ static fnz_status put_body(const turned *t, fnzi_cuda_text *text) {
   return FNZ_OK;
 }
 
-static fnz_status measure(turned *t) {
+static fnz_status measure(transposing *t) {
   const uint32_t dims[] = {t->across, t->g->rank - 1};
   t->all = 1;
   t->width = width_of(t->g, t->across);
@@ -208,7 +209,7 @@ static fnz_status measure(turned *t) {
   return FNZ_OK;
 }
 
-static fnz_status add(turned *t, fnzi_cuda_text *text, uint32_t *kernel, int64_t *count) {
+static fnz_status add(transposing *t, fnzi_cuda_text *text, uint32_t *kernel, int64_t *count) {
   const fnzi_cuda_kernel shape = {NULL, t->g->nlanes, THREADS, FNZI_CUDA_GRID_BLOCKS, 0};
   FNZ_TRY(measure(t));
   *count = t->all;
@@ -220,7 +221,7 @@ fnz_status fnzi_cuda_text_transposed(fnz_context *ctx, fnzi_cuda_text *text,
                                      const fnzi_cuda_group *group, uint32_t across,
                                      uint32_t *kernel, int64_t *count) {
   fnz_buffer body = {.data = NULL};
-  turned t = {
+  transposing t = {
       .w = {.ctx = ctx, .out = &body, .group = group, .text = text}, .g = group, .across = across};
   t.w.is_small = fnzi_cuda_is_small(group);
   fnz_status status = add(&t, text, kernel, count);

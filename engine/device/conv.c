@@ -107,17 +107,17 @@ static fnz_status bring_inputs(fnzi_dev_builder *m, conv *c, fnzi_dev_work *out)
   return bring(m, c, c->c.weight, c->c.weight_strides, &c->weight, out);
 }
 
-static fnz_status call_library(fnzi_dev_builder *m, conv *c, fnzi_dev_work *out, bool *made) {
+static fnz_status call_library(fnzi_dev_builder *m, conv *c, fnzi_dev_work *out, bool *is_library) {
   fnzi_dev_work work = *out;
   fnzi_dev_answer answer = {.why = c->why};
   c->c.adds = c->has_bias;
   conv own = *c;
-  FNZ_TRY(fnzi_dev_library_has_cudnn(m, made));
-  if (*made)
+  FNZ_TRY(fnzi_dev_library_has_cudnn(m, is_library));
+  if (*is_library)
     FNZ_TRY(bring_inputs(m, &own, &work));
-  if (*made && is_between(&c->y))
+  if (*is_library && is_between(&c->y))
     FNZ_TRY(take_rows(m, c, c->c.y, own.c.y_strides, &own.y, &work));
-  if (*made && c->has_bias)
+  if (*is_library && c->has_bias)
     FNZ_TRY(copy_bias(m, &own, &work));
   fnzi_dev_operand operands[] = {[FNZI_CONV_X] = own.x,
                                  [FNZI_CONV_WEIGHT] = own.weight,
@@ -127,11 +127,11 @@ static fnz_status call_library(fnzi_dev_builder *m, conv *c, fnzi_dev_work *out,
   const fnzi_dev_elements all = {c->c.dtype, c->c.spatial + 2, c->c.y, own.c.y_strides,
                                  c->c.y_strides};
   FNZ_TRY(fnzi_dev_library_conv(m, c->step, &own.c, operands, &work, &answer));
-  *made = answer.made;
+  *is_library = answer.is_library;
   c->why = answer.why;
-  if (*made && is_between(&c->y))
+  if (*is_library && is_between(&c->y))
     FNZ_TRY(copy_tensor(m, &all, back, &work));
-  if (*made)
+  if (*is_library)
     *out = work;
   return FNZ_OK;
 }
@@ -193,15 +193,16 @@ static fnz_status copy_transposed(fnzi_dev_builder *m, const conv *c,
   return copy_tensor(m, &all, operands, out);
 }
 
-static fnz_status call_transposed(fnzi_dev_builder *m, conv *c, fnzi_dev_work *out, bool *made) {
+static fnz_status call_transposed(fnzi_dev_builder *m, conv *c, fnzi_dev_work *out,
+                                  bool *is_library) {
   fnzi_dev_work work = *out;
   fnzi_dev_operand rows = c->y;
   fnzi_cuda_conv transposed;
   conv own = *c;
   fnzi_dev_answer answer = {.why = NULL};
-  FNZ_TRY(fnzi_dev_library_has_cudnn(m, made));
-  if (!*made || !read_transposed(c, &transposed)) {
-    *made = false;
+  FNZ_TRY(fnzi_dev_library_has_cudnn(m, is_library));
+  if (!*is_library || !read_transposed(c, &transposed)) {
+    *is_library = false;
     return FNZ_OK;
   }
   /* Whether the result has the layout and alignment that cuDNN writes. */
@@ -221,10 +222,10 @@ static fnz_status call_transposed(fnzi_dev_builder *m, conv *c, fnzi_dev_work *o
                                  [FNZI_CONV_Y] = own.weight,
                                  [FNZI_CONV_SCRATCH] = rows};
   FNZ_TRY(fnzi_dev_library_conv(m, c->step, &transposed, operands, &work, &answer));
-  *made = answer.made;
-  if (*made && !is_there)
+  *is_library = answer.is_library;
+  if (*is_library && !is_there)
     FNZ_TRY(copy_transposed(m, c, &transposed, &rows, &work));
-  if (*made)
+  if (*is_library)
     *out = work;
   return FNZ_OK;
 }
@@ -250,7 +251,7 @@ static const char *open(const fnzi_dev_builder *m, const fnzi_krn_call *call, co
 fnz_status fnzi_dev_lower_conv(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   conv c = {.step = fnz_op_name(call->op)};
   fnzi_meta_conv meta;
-  bool made = false;
+  bool is_library = false;
   const char *why = open(m, call, &c);
   if (why)
     return fnzi_dev_work_refuse(out, why);
@@ -261,10 +262,10 @@ fnz_status fnzi_dev_lower_conv(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_de
     return FNZ_OK;
   c.why = "a convolution without channels";
   if (meta.in_channels > 0)
-    FNZ_TRY(call_library(m, &c, out, &made));
-  if (!made && meta.in_channels > 0)
-    FNZ_TRY(call_transposed(m, &c, out, &made));
-  if (made)
+    FNZ_TRY(call_library(m, &c, out, &is_library));
+  if (!is_library && meta.in_channels > 0)
+    FNZ_TRY(call_transposed(m, &c, out, &is_library));
+  if (is_library)
     return FNZ_OK;
   const fnzi_dev_operand operands[] = {c.x, c.weight, c.y, c.bias};
   uint32_t kernel;

@@ -144,11 +144,11 @@ fnz_status fnzi_dev_library_product(fnzi_dev_builder *m, const char *step,
                                     const fnzi_cuda_product *product, fnzi_dev_operand *operands,
                                     fnzi_dev_work *out, fnzi_dev_answer *answer) {
   product_call *c;
-  if (is_answered(m, "cuBLASLt's, where that is found", &answer->made, &answer->why))
+  if (is_answered(m, "cuBLASLt's, where that is found", &answer->is_library, &answer->why))
     return FNZ_OK;
   FNZ_TRY(make_product(m, step, product, &c, &answer->why));
-  answer->made = c != NULL;
-  FNZ_TRY(fnzi_dev_answer_note(m, answer->made));
+  answer->is_library = c != NULL;
+  FNZ_TRY(fnzi_dev_answer_note(m, answer->is_library));
   if (!c)
     return FNZ_OK;
   FNZ_TRY(scratch_of(m, c->plan.choice.scratch, out, &operands[FNZI_PRODUCT_SCRATCH]));
@@ -194,11 +194,11 @@ fnz_status fnzi_dev_library_conv(fnzi_dev_builder *m, const char *step, const fn
                                  fnzi_dev_operand *operands, fnzi_dev_work *out,
                                  fnzi_dev_answer *answer) {
   conv_call *c;
-  if (is_answered(m, "cuDNN's, where that is found", &answer->made, &answer->why))
+  if (is_answered(m, "cuDNN's, where that is found", &answer->is_library, &answer->why))
     return FNZ_OK;
   FNZ_TRY(make_conv(m, step, conv, &c, &answer->why));
-  answer->made = c != NULL;
-  FNZ_TRY(fnzi_dev_answer_note(m, answer->made));
+  answer->is_library = c != NULL;
+  FNZ_TRY(fnzi_dev_answer_note(m, answer->is_library));
   if (!c)
     return FNZ_OK;
   FNZ_TRY(scratch_of(m, c->plan.choice.scratch, out, &operands[FNZI_CONV_SCRATCH]));

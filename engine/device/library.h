@@ -14,7 +14,7 @@ enum { FNZI_CONV_X, FNZI_CONV_WEIGHT, FNZI_CONV_Y, FNZI_CONV_SCRATCH, FNZI_CONV_
 /* Whether a library computes a call, and the reason if none does, which lives as long as the
  * binding. */
 typedef struct fnzi_dev_answer {
-  bool made;
+  bool is_library;
   const char *why;
 } fnzi_dev_answer;
 /* Adds a library call to `out`, or nothing if the library is missing or does not support the call.

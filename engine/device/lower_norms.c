@@ -255,11 +255,12 @@ static void code_channels(channels *c, uint16_t x, const int64_t *to) {
     uint16_t part = rounded(n, constant(n, momentum)), keep = rounded(n, constant(n, 1 - momentum));
     uint16_t unbiased =
         rounded(n, binary(n, "div", of.squares, constant(n, (double)n->length - 1)));
-    uint16_t kept_mean = rounded(n, binary(n, "mul", keep, old_mean)),
-             kept_var = rounded(n, binary(n, "mul", keep, old_var));
+    uint16_t old_part_mean = rounded(n, binary(n, "mul", keep, old_mean)),
+             old_part_var = rounded(n, binary(n, "mul", keep, old_var));
     uint16_t more = rounded(n, binary(n, "mul", part, of.mean));
-    store_channels(n, c->first, binary(n, "add", more, kept_mean));
-    store_channels(n, c->first + 1, binary(n, "add", binary(n, "mul", part, unbiased), kept_var));
+    store_channels(n, c->first, binary(n, "add", more, old_part_mean));
+    store_channels(n, c->first + 1,
+                   binary(n, "add", binary(n, "mul", part, unbiased), old_part_var));
   } else if (c->first) {
     store_channels(n, c->first, old_mean);
     store_channels(n, c->first + 1, old_var);

@@ -5,14 +5,14 @@
 enum { NONE = FNZI_DEV_ROWS_NONE };
 
 /* A call, and its group. */
-typedef struct way {
+typedef struct row_group {
   fnzi_dev_rows r;
   fnzi_krn_call *call;
   const fnz_geometry *x;
   uint32_t order[FNZ_MAX_RANK]; /* dimension of x that is dimension d of the group */
   bool reduced[FNZ_MAX_RANK];
   int64_t length;
-} way;
+} row_group;
 
 /* --- Tiles --------------------------------------------------------------------------------------
  */
@@ -65,9 +65,10 @@ fnz_status fnzi_dev_work_of_rows(fnzi_dev_builder *m, const fnzi_tile_program *t
  */
 /* Starts a group with the dimensions of x in order, except that reduced ones, a row's dimensions,
  * come last. */
-static fnz_status open_rows(fnzi_dev_builder *m, fnzi_krn_call *call, const bool *reduced, way *w) {
+static fnz_status open_rows(fnzi_dev_builder *m, fnzi_krn_call *call, const bool *reduced,
+                            row_group *w) {
   int64_t *sizes;
-  *w = (way){.call = call, .x = &fnzi_krn_call_input(call, 0)->place, .length = 1};
+  *w = (row_group){.call = call, .x = &fnzi_krn_call_input(call, 0)->place, .length = 1};
   FNZ_TRY(fnzi_dev_rows_begin(m, &w->r));
   sizes = (int64_t *)(uintptr_t)w->r.g.sizes;
   memcpy(w->reduced, reduced, w->x->rank * sizeof *reduced);
@@ -91,7 +92,7 @@ static fnz_status open_rows(fnzi_dev_builder *m, fnzi_krn_call *call, const bool
 }
 
 /* A lane of an array that has the dimensions of x, without its first `missing` ones. */
-static bool add_lane(way *w, const fnzi_krn_array *a, uint16_t slot, bool stores,
+static bool add_lane(row_group *w, const fnzi_krn_array *a, uint16_t slot, bool stores,
                      uint32_t missing) {
   fnzi_dev_operand operand;
   if (!fnzi_dev_operand_of(w->r.m, a, &operand))
@@ -106,7 +107,7 @@ static bool add_lane(way *w, const fnzi_krn_array *a, uint16_t slot, bool stores
 }
 
 /* The same of one that has only the dimensions that are no row's. */
-static bool add_kept_lane(way *w, const fnzi_krn_array *a, uint16_t slot, bool stores) {
+static bool add_reduced_lane(row_group *w, const fnzi_krn_array *a, uint16_t slot, bool stores) {
   fnzi_dev_operand operand;
   if (!fnzi_dev_operand_of(w->r.m, a, &operand))
     return false;
@@ -116,20 +117,20 @@ static bool add_kept_lane(way *w, const fnzi_krn_array *a, uint16_t slot, bool s
   return true;
 }
 
-static uint16_t add_input(way *w, const fnzi_krn_array *a, uint32_t missing, bool *fits) {
+static uint16_t add_input(row_group *w, const fnzi_krn_array *a, uint32_t missing, bool *fits) {
   uint16_t slot = fnzi_dev_rows_value(&w->r, a->place.dtype, false);
   *fits = *fits && add_lane(w, a, slot, false, missing);
   return slot;
 }
 
 /* Result k of the call: whole, or a number for each row, whose dimensions are kept or dropped. */
-static void add_result(way *w, size_t k, uint16_t slot, bool *fits) {
+static void add_result(row_group *w, size_t k, uint16_t slot, bool *fits) {
   const fnzi_krn_array *a = k < w->call->noutputs ? w->call->outputs[k] : NULL;
   if (!a || !*fits)
     return;
   uint16_t out = fnzi_dev_rows_convert(&w->r, a->place.dtype, slot);
-  *fits =
-      a->place.rank == w->x->rank ? add_lane(w, a, out, true, 0) : add_kept_lane(w, a, out, true);
+  *fits = a->place.rank == w->x->rank ? add_lane(w, a, out, true, 0)
+                                      : add_reduced_lane(w, a, out, true);
 }
 
 static bool is_real(fnz_dtype dtype) {
@@ -168,7 +169,7 @@ static fnzi_meta_row_code code_of(const fnzi_krn_call *call) {
                               .parameter = fnzi_meta_row_parameter(call)};
 }
 
-static fnz_status close_rows(way *w, const uint16_t in[FNZI_ROW_OPERANDS], bool fits,
+static fnz_status close_rows(row_group *w, const uint16_t in[FNZI_ROW_OPERANDS], bool fits,
                              fnzi_dev_work *out) {
   const fnzi_meta_row_code code = code_of(w->call);
   uint16_t results[FNZI_ROW_RESULTS] = {0};
@@ -187,7 +188,7 @@ static bool is_empty(const fnzi_krn_call *call) {
 
 static fnz_status over(fnzi_dev_builder *m, fnzi_krn_call *call, const bool *reduced,
                        fnzi_dev_work *out) {
-  way w;
+  row_group w;
   bool fits = true;
   if (!are_real(call))
     return fnzi_dev_work_refuse(out, "no row kernel for complex numbers");
@@ -217,7 +218,7 @@ fnz_status fnzi_dev_lower_along_dim(fnzi_dev_builder *m, fnzi_krn_call *call, fn
 
 /* --- Norms --------------------------------------------------------------------------------------
  */
-static uint16_t add_weight(way *w, const char *name, uint32_t missing, bool *fits) {
+static uint16_t add_weight(row_group *w, const char *name, uint32_t missing, bool *fits) {
   const fnzi_krn_array *a = fnzi_krn_named_array(w->call, name);
   return a ? add_input(w, a, missing, fits) : NONE;
 }
@@ -227,7 +228,7 @@ fnz_status fnzi_dev_lower_layer_norm(fnzi_dev_builder *m, fnzi_krn_call *call, f
   uint32_t rank = fnzi_krn_call_geometry(call, 0)->rank;
   const int64_t *shape;
   size_t count;
-  way w;
+  row_group w;
   FNZ_TRY(fnzi_krn_named_ints(call, "normalized_shape", &shape, &count));
   if (!are_real(call) || is_empty(call) || count > rank)
     return fnzi_dev_work_refuse(out, "there are no elements");

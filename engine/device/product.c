@@ -265,38 +265,39 @@ static fnzi_dev_operand moved(const fnzi_cuda_products *q, const fnzi_cuda_facto
   return at;
 }
 
-static fnz_status call_library(fnzi_dev_builder *m, product *p, fnzi_dev_work *out, bool *made) {
+static fnz_status call_library(fnzi_dev_builder *m, product *p, fnzi_dev_work *out,
+                               bool *is_library) {
   const fnzi_cuda_products *q = &p->p;
   bool bias = is_bias(p), copies = p->has_c && !bias && !reads_c(p);
   const fnzi_cuda_factor *c = copies ? &q->d : &q->c;
   const fnzi_dev_operand c_at = copies ? p->d : p->c;
-  const fnzi_cuda_product wanted = {.dtype = q->d.dtype,
-                                    .m = q->m,
-                                    .n = q->n,
-                                    .k = q->k,
-                                    .count = q->rank ? q->sizes[q->rank - 1] : 1,
-                                    .a = matrix_of(p, &q->a, &p->a),
-                                    .b = matrix_of(p, &q->b, &p->b),
-                                    .c = matrix_of(p, c, &c_at),
-                                    .d = matrix_of(p, &q->d, &p->d),
-                                    .alpha = q->alpha,
-                                    .beta = bias ? 0 : q->beta,
-                                    .has_bias = bias};
-  *made = true;
-  for (int64_t i = 0; i < calls_of(q) && *made; i++) {
+  const fnzi_cuda_product spec = {.dtype = q->d.dtype,
+                                  .m = q->m,
+                                  .n = q->n,
+                                  .k = q->k,
+                                  .count = q->rank ? q->sizes[q->rank - 1] : 1,
+                                  .a = matrix_of(p, &q->a, &p->a),
+                                  .b = matrix_of(p, &q->b, &p->b),
+                                  .c = matrix_of(p, c, &c_at),
+                                  .d = matrix_of(p, &q->d, &p->d),
+                                  .alpha = q->alpha,
+                                  .beta = bias ? 0 : q->beta,
+                                  .has_bias = bias};
+  *is_library = true;
+  for (int64_t i = 0; i < calls_of(q) && *is_library; i++) {
     fnzi_dev_operand operands[] = {[FNZI_PRODUCT_A] = moved(q, &q->a, p->a, i),
                                    [FNZI_PRODUCT_B] = moved(q, &q->b, p->b, i),
                                    [FNZI_PRODUCT_D] = moved(q, &q->d, p->d, i),
                                    [FNZI_PRODUCT_C] = moved(q, c, c_at, i)};
-    fnzi_dev_work made_work = *out;
+    fnzi_dev_work trial = *out;
     fnzi_dev_answer answer = {.why = p->why};
     if (copies && i == 0)
-      FNZ_TRY(copy_c(m, p, &made_work));
-    FNZ_TRY(fnzi_dev_library_product(m, p->step, &wanted, operands, &made_work, &answer));
-    *made = answer.made;
+      FNZ_TRY(copy_c(m, p, &trial));
+    FNZ_TRY(fnzi_dev_library_product(m, p->step, &spec, operands, &trial, &answer));
+    *is_library = answer.is_library;
     p->why = answer.why;
-    if (*made)
-      *out = made_work;
+    if (*is_library)
+      *out = trial;
   }
   return FNZ_OK;
 }
@@ -304,7 +305,7 @@ static fnz_status call_library(fnzi_dev_builder *m, product *p, fnzi_dev_work *o
 /* --- By a kernel --------------------------------------------------------------------------------
  */
 static fnz_status make_some(fnzi_dev_builder *m, product *p, fnzi_dev_work *out) {
-  bool made = false;
+  bool is_library = false;
   /* Drops products that add nothing. A factor of 0 gives 0 even if a product is NaN, and with k = 0
    * there are no products. */
   if (p->p.alpha == 0 || p->p.k == 0)
@@ -320,17 +321,17 @@ static fnz_status make_some(fnzi_dev_builder *m, product *p, fnzi_dev_work *out)
               (d == FNZ_F32 || d == FNZ_F64 || d == FNZ_F16 || d == FNZ_BF16) &&
               calls_of(&p->p) <= MOST_CALLS;
   if (asks)
-    FNZ_TRY(call_library(m, p, out, &made));
-  if (asks && !made && is_bias(p)) {
+    FNZ_TRY(call_library(m, p, out, &is_library));
+  if (asks && !is_library && is_bias(p)) {
     /* No algorithm has the epilogue. The library's product and one more pass that adds c take less
      * time than a kernel of our own. */
     bool has;
     FNZ_TRY(fnzi_dev_library_has_cublas(m, &has));
     p->adds_apart = true;
     if (has)
-      FNZ_TRY(call_library(m, p, out, &made));
+      FNZ_TRY(call_library(m, p, out, &is_library));
   }
-  if (made)
+  if (is_library)
     return FNZ_OK;
   const fnzi_dev_operand operands[] = {p->a, p->b, p->d, p->c};
   uint32_t kernel;

@@ -28,7 +28,7 @@ typedef struct cut {
  */
 /* Returns whether the slot is a value of rows computed from their reductions. Other kernels read
  * it. */
-static bool is_made(const cut *c, uint32_t slot) {
+static bool is_computed(const cut *c, uint32_t slot) {
   return c->r->g.slots[slot].of_rows && c->level[slot] > 0;
 }
 
@@ -62,11 +62,11 @@ static void find_later(cut *c) {
     const fnzi_cuda_ins *ins = &g->ins[i];
     bool same = g->slots[ins->out].of_rows && !fnzi_cuda_reduces(ins);
     for (uint32_t k = 0; k < ins->arity; k++)
-      if (is_made(c, ins->in[k]) && !(same && c->level[ins->out] == c->level[ins->in[k]]))
+      if (is_computed(c, ins->in[k]) && !(same && c->level[ins->out] == c->level[ins->in[k]]))
         c->later[ins->in[k]] = true;
   }
   for (uint32_t k = 0; k < g->nlanes; k++)
-    if (g->lanes[k].stores && is_made(c, g->lanes[k].slot) &&
+    if (g->lanes[k].stores && is_computed(c, g->lanes[k].slot) &&
         (c->stores_elements || c->level[g->lanes[k].slot] < c->levels))
       c->later[g->lanes[k].slot] = true;
 }
@@ -155,7 +155,7 @@ static void add_needed(cut *c, fnzi_dev_rows *k, uint8_t level) {
   for (uint32_t i = g->nins; i-- > 0;) {
     const fnzi_cuda_ins *ins = &g->ins[i];
     bool here = !fnzi_cuda_reduces(ins) && c->needed[ins->out] &&
-                (!is_made(c, ins->out) || c->level[ins->out] == level);
+                (!is_computed(c, ins->out) || c->level[ins->out] == level);
     for (uint32_t o = 0; o < ins->arity && here; o++)
       c->needed[ins->in[o]] = true;
   }
@@ -163,12 +163,12 @@ static void add_needed(cut *c, fnzi_dev_rows *k, uint8_t level) {
     if (!g->lanes[i].stores && c->needed[g->lanes[i].slot])
       add_lane(c, k, i);
   for (uint32_t s = 0; s < g->nslots; s++)
-    if (c->needed[s] && is_made(c, s) && c->level[s] != level)
+    if (c->needed[s] && is_computed(c, s) && c->level[s] != level)
       (void)add_scratch(c, k, (uint16_t)s, false, 1, c->room[s]);
   for (uint32_t i = 0; i < g->nins; i++) {
     const fnzi_cuda_ins *ins = &g->ins[i];
     if (!fnzi_cuda_reduces(ins) && c->needed[ins->out] &&
-        (!is_made(c, ins->out) || c->level[ins->out] == level))
+        (!is_computed(c, ins->out) || c->level[ins->out] == level))
       fnzi_dev_rows_add(k, *ins);
   }
 }

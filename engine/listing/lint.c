@@ -83,28 +83,28 @@ static fnz_status make_finding(linting *l, const fnz_cost *cost, fnz_finding *f)
 
 /* Refusals stay first, the costs follow, then the rest without findings about the text. */
 static fnz_status replace(linting *l) {
-  fnz_findings *to = l->findings, made = {.no_run = NULL};
+  fnz_findings *to = l->findings, all = {.no_run = NULL};
   size_t count = to->all.count, at = 0;
-  FNZI_RESERVE(l->ctx, &made.all, count + fnz_costs_count(l->costs));
+  FNZI_RESERVE(l->ctx, &all.all, count + fnz_costs_count(l->costs));
   while (at < count && is_refused(&to->all.data[at]))
-    made.all.data[made.all.count++] = to->all.data[at++];
+    all.all.data[all.all.count++] = to->all.data[at++];
   fnz_status status = FNZ_OK;
   for (size_t i = 0; status == FNZ_OK && i < fnz_costs_count(l->costs); i++) {
     const fnz_cost *cost = fnz_costs_at(l->costs, i);
     if (cost->kind == FNZ_COST_COPY)
-      status = make_finding(l, cost, &made.all.data[made.all.count++]);
+      status = make_finding(l, cost, &all.all.data[all.all.count++]);
   }
   if (status != FNZ_OK) {
-    FNZI_VEC_FREE(l->ctx, &made.all);
+    FNZI_VEC_FREE(l->ctx, &all.all);
     return status;
   }
   for (; at < count; at++)
     if (to->all.data[at].kind != FNZ_FINDING_SCATTER && to->all.data[at].kind != FNZ_FINDING_COPY)
-      made.all.data[made.all.count++] = to->all.data[at];
+      all.all.data[all.all.count++] = to->all.data[at];
   FNZI_VEC_FREE(l->ctx, &to->all);
-  to->all.data = made.all.data;
-  to->all.count = made.all.count;
-  to->all.capacity = made.all.capacity;
+  to->all.data = all.all.data;
+  to->all.count = all.all.count;
+  to->all.capacity = all.all.capacity;
   to->no_run = NULL;
   return FNZ_OK;
 }

@@ -105,13 +105,13 @@ static fnz_status write_stage(fnz_context *ctx, const fnz_program *program,
                               const fnz_functionalize_options *options, const stage_row *stage,
                               fnz_buffer *out) {
   const fnz_plan_options planned = FNZ_PLAN_OPTIONS_INIT;
-  fnz_program *made;
-  FNZ_TRY(stage->by == BY_TAPE ? fnzi_functionalize_recorded(ctx, program, options, &made)
-                               : fnz_functionalize(ctx, program, options, &made));
-  fnz_status status = stage->by == BY_PLAN
-                          ? fnzi_listing_new_binding(ctx, made, &planned, print_binding, stage, out)
-                          : stage->print(ctx, &(staged){.program = made}, out);
-  fnz_program_destroy(made);
+  fnz_program *result;
+  FNZ_TRY(stage->by == BY_TAPE ? fnzi_functionalize_recorded(ctx, program, options, &result)
+                               : fnz_functionalize(ctx, program, options, &result));
+  fnz_status status = stage->by == BY_PLAN ? fnzi_listing_new_binding(ctx, result, &planned,
+                                                                      print_binding, stage, out)
+                                           : stage->print(ctx, &(staged){.program = result}, out);
+  fnz_program_destroy(result);
   return status;
 }
 

@@ -32,7 +32,7 @@ static int compare_first(const void *a, const void *b) {
 static void put_lowest(item *placed_item, uint32_t count) {
   item new = placed_item[count];
   size_t end = 0;
-  uint32_t at = count;
+  uint32_t index = count;
   for (uint32_t i = 0; i < count; i++) {
     if (placed_item[i].last < new.first || new.last < placed_item[i].first)
       continue;
@@ -42,9 +42,9 @@ static void put_lowest(item *placed_item, uint32_t count) {
       end = placed_item[i].offset + placed_item[i].bytes;
   }
   new.offset = end;
-  for (; at > 0 && placed_item[at - 1].offset > end; at--)
-    placed_item[at] = placed_item[at - 1];
-  placed_item[at] = new;
+  for (; index > 0 && placed_item[index - 1].offset > end; index--)
+    placed_item[index] = placed_item[index - 1];
+  placed_item[index] = new;
 }
 
 /* --- Many buffers: one after the other in time, into blocks that are free -----------------------
@@ -61,42 +61,42 @@ typedef struct line {
   size_t top; /* everything above is free */
 } line;
 
-static void heap_down(item *heap, uint32_t count, uint32_t at) {
-  item moved = heap[at];
-  for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
+static void heap_down(item *heap, uint32_t count, uint32_t index) {
+  item moved = heap[index];
+  for (uint32_t child; (child = 2 * index + 1) < count; index = child) {
     if (child + 1 < count && heap[child + 1].last < heap[child].last)
       child++;
     if (heap[child].last >= moved.last)
       break;
-    heap[at] = heap[child];
+    heap[index] = heap[child];
   }
-  heap[at] = moved;
+  heap[index] = moved;
 }
 
-static void heap_up(item *heap, uint32_t at, item added) {
-  for (; at > 0 && heap[(at - 1) / 2].last > added.last; at = (at - 1) / 2)
-    heap[at] = heap[(at - 1) / 2];
-  heap[at] = added;
+static void heap_up(item *heap, uint32_t index, item added) {
+  for (; index > 0 && heap[(index - 1) / 2].last > added.last; index = (index - 1) / 2)
+    heap[index] = heap[(index - 1) / 2];
+  heap[index] = added;
 }
 
 static void give_back(line *l, size_t offset, size_t bytes) {
-  uint32_t at = l->nfree;
+  uint32_t index = l->nfree;
   if (bytes == 0)
     return;
-  while (at > 0 && l->free[at - 1].offset > offset)
-    at--;
-  bool below = at > 0 && l->free[at - 1].offset + l->free[at - 1].bytes == offset;
-  bool above = at < l->nfree && offset + bytes == l->free[at].offset;
+  while (index > 0 && l->free[index - 1].offset > offset)
+    index--;
+  bool below = index > 0 && l->free[index - 1].offset + l->free[index - 1].bytes == offset;
+  bool above = index < l->nfree && offset + bytes == l->free[index].offset;
   if (below && above) {
-    l->free[at - 1].bytes += bytes + l->free[at].bytes;
-    memmove(&l->free[at], &l->free[at + 1], (--l->nfree - at) * sizeof *l->free);
+    l->free[index - 1].bytes += bytes + l->free[index].bytes;
+    memmove(&l->free[index], &l->free[index + 1], (--l->nfree - index) * sizeof *l->free);
   } else if (below) {
-    l->free[at - 1].bytes += bytes;
+    l->free[index - 1].bytes += bytes;
   } else if (above) {
-    l->free[at] = (block){offset, bytes + l->free[at].bytes};
+    l->free[index] = (block){offset, bytes + l->free[index].bytes};
   } else {
-    memmove(&l->free[at + 1], &l->free[at], (l->nfree++ - at) * sizeof *l->free);
-    l->free[at] = (block){offset, bytes};
+    memmove(&l->free[index + 1], &l->free[index], (l->nfree++ - index) * sizeof *l->free);
+    l->free[index] = (block){offset, bytes};
   }
 }
 

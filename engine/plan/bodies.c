@@ -11,16 +11,16 @@
 /* A body of a body is planned for each way to it. */
 enum { MOST_BODIES = 4096 };
 
-typedef struct making {
+typedef struct builder {
   fnz_context *ctx;
   fnzi_arena *arena;
   const fnz_program *program;
   bool ungrouped;
   fnzi_pln_plan *outermost;
   fnzi_pln_bodies *out;
-} making;
+} builder;
 
-static fnzi_pln_plan *plan_of(const making *m, uint32_t body) {
+static fnzi_pln_plan *plan_of(const builder *m, uint32_t body) {
   return body == FNZI_PLN_NONE ? m->outermost : &m->out->list.data[body].plan;
 }
 
@@ -30,7 +30,7 @@ static const fnzi_graph *graph_of(const fnzi_pln_plan *plan) {
 
 /* --- Memory of a region -------------------------------------------------------------------------
  */
-static fnz_status take_scratch(const making *m, fnzi_pln_region *r, size_t bytes, size_t *at) {
+static fnz_status take_scratch(const builder *m, fnzi_pln_region *r, size_t bytes, size_t *at) {
   size_t padded = bytes ? fnzi_pln_padded(bytes) : FNZI_PLN_ALIGNMENT;
   *at = r->bytes;
   if (padded < bytes || !fnzi_add_size(r->bytes, padded, &r->bytes) || r->bytes > INT64_MAX)
@@ -54,7 +54,7 @@ fnz_status fnzi_pln_row_major_at(fnzi_arena *arena, const fnz_geometry *g, size_
 
 /* Finds the locations of results. A result that nothing reads has memory of the region, as long as
  * it runs. */
-static fnz_status place_results(const making *m, const fnzi_pln_plan *plan, fnzi_pln_region *r) {
+static fnz_status place_results(const builder *m, const fnzi_pln_plan *plan, fnzi_pln_region *r) {
   const fnzi_graph *body = fnzi_graph_at(m->program, r->hop.bodies[r->hop.nbodies - 1]);
   FNZI_NEW(m->arena, r->hop.results.count, &r->results);
   for (uint32_t j = 0; j < r->hop.results.count; j++) {
@@ -96,7 +96,7 @@ static bool has_dense_slices(const fnz_geometry *map) {
 /* Finds the locations of all levels. Level 0 uses the operands going down, and the result going up,
  * if their slices are contiguous rows. The highest level has the same locations in both directions.
  */
-static fnz_status place_levels(const making *m, const fnzi_pln_plan *plan, fnzi_pln_region *r) {
+static fnz_status place_levels(const builder *m, const fnzi_pln_plan *plan, fnzi_pln_region *r) {
   uint32_t n = r->hop.xs.count;
   for (uint32_t level = 0; level < FNZI_PLN_LEVELS && fnzi_pln_level_size(r->iterations, level) > 0;
        level++) {
@@ -135,7 +135,7 @@ uint32_t fnzi_pln_state_of_input(const fnzi_pln_region *r, uint32_t which, uint3
   return FNZI_PLN_NONE;
 }
 
-static fnz_status layout_of(const making *m, const fnzi_pln_region *r, const fnzi_pln_plan *owner,
+static fnz_status layout_of(const builder *m, const fnzi_pln_region *r, const fnzi_pln_plan *owner,
                             uint32_t k, const fnz_geometry **out) {
   const fnzi_hop *hop = &r->hop;
   bool sliced;
@@ -150,7 +150,7 @@ static fnz_status layout_of(const making *m, const fnzi_pln_region *r, const fnz
                                                 : FNZ_OK;
 }
 
-static fnz_status window_of(const making *m, const fnzi_pln_region *r, const fnzi_graph *body,
+static fnz_status window_of(const builder *m, const fnzi_pln_region *r, const fnzi_graph *body,
                             uint32_t which, uint32_t j, const fnz_geometry **out) {
   bool asks = r->hop.kind == FNZI_HOP_WHILE_LOOP && which == 0;
   if (asks)
@@ -171,7 +171,7 @@ typedef struct signature {
   bool *writable;
 } signature;
 
-static fnz_status sign(const making *m, const fnzi_pln_region *r, const fnzi_graph *body,
+static fnz_status sign(const builder *m, const fnzi_pln_region *r, const fnzi_graph *body,
                        uint32_t which, signature *s) {
   const fnzi_pln_plan *owner = plan_of(m, r->owner);
   FNZI_NEW(m->arena, body->ninputs, &s->inputs);
@@ -200,7 +200,7 @@ static fnz_status sign(const making *m, const fnzi_pln_region *r, const fnzi_gra
   return FNZ_OK;
 }
 
-static fnz_status plan_body(const making *m, const fnzi_pln_region *r, uint32_t which,
+static fnz_status plan_body(const builder *m, const fnzi_pln_region *r, uint32_t which,
                             fnzi_pln_body *b) {
   const fnzi_graph *body = fnzi_graph_at(m->program, b->graph);
   fnz_program *copy;
@@ -227,7 +227,7 @@ static fnz_status plan_body(const making *m, const fnzi_pln_region *r, uint32_t 
 
 /* Plans the bodies of a region. A body that cannot be planned is no failure: the interpreter will
  * report its error. */
-static fnz_status open_bodies(making *m, uint32_t region) {
+static fnz_status open_bodies(builder *m, uint32_t region) {
   fnzi_pln_region *r = &m->out->regions.data[region];
   const fnz_error had = m->ctx->error;
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
@@ -248,7 +248,7 @@ static fnz_status open_bodies(making *m, uint32_t region) {
 
 /* --- The list -----------------------------------------------------------------------------------
  */
-static fnz_status read_region(making *m, uint32_t owner, uint32_t step) {
+static fnz_status read_region(builder *m, uint32_t owner, uint32_t step) {
   fnzi_pln_plan *plan = plan_of(m, owner);
   const fnz_error had = m->ctx->error;
   fnzi_pln_region r = {.owner = owner, .step = step, .node = plan->steps.data[step].last};
@@ -274,7 +274,7 @@ static fnz_status read_region(making *m, uint32_t owner, uint32_t step) {
   return r.why ? FNZ_OK : open_bodies(m, plan->steps.data[step].region);
 }
 
-static fnz_status read_regions(making *m, uint32_t owner) {
+static fnz_status read_regions(builder *m, uint32_t owner) {
   for (uint32_t s = 0; s < plan_of(m, owner)->steps.count; s++) {
     const fnzi_pln_step *step = &plan_of(m, owner)->steps.data[s];
     if (step->kind == FNZI_PLN_REGION &&
@@ -287,7 +287,7 @@ static fnz_status read_regions(making *m, uint32_t owner) {
 /* --- Memory -------------------------------------------------------------------------------------
  */
 /* Adds the memory of a region, whose bodies have theirs, to the surrounding plan. */
-static fnz_status nest(making *m, fnzi_pln_region *r) {
+static fnz_status nest(builder *m, fnzi_pln_region *r) {
   fnzi_pln_plan *plan = plan_of(m, r->owner);
   size_t most = 0;
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
@@ -310,7 +310,7 @@ static fnz_status nest(making *m, fnzi_pln_region *r) {
 }
 
 /* Goes from the innermost plan outwards; the checker proves plans that got buffers. */
-static fnz_status nest_all(making *m) {
+static fnz_status nest_all(builder *m) {
   size_t at = m->out->regions.count;
   for (size_t b = m->out->list.count + 1; b-- > 0;) {
     uint32_t owner = b ? (uint32_t)b - 1 : FNZI_PLN_NONE;
@@ -327,7 +327,7 @@ static fnz_status nest_all(making *m) {
 
 fnz_status fnzi_pln_bodies_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
                                 bool ungrouped, fnzi_pln_plan *plan, fnzi_pln_bodies *out) {
-  making m = {ctx, arena, program, ungrouped, plan, out};
+  builder m = {ctx, arena, program, ungrouped, plan, out};
   FNZ_TRY(read_regions(&m, FNZI_PLN_NONE));
   if (out->regions.count == 0)
     return fnzi_pln_check(ctx, plan);

@@ -16,14 +16,14 @@ static void sort_dims(walk *w, const fnz_geometry *map, int64_t cell) {
   for (uint32_t d = 0; d < map->rank; d++) {
     if (map->sizes[d] < 2 || map->strides[d] == 0)
       continue;
-    uint32_t at = w->rank++;
+    uint32_t span = w->rank++;
     int64_t stride = map->strides[d] * cell;
-    for (; at > 0 && w->strides[at - 1] < stride; at--) {
-      w->strides[at] = w->strides[at - 1];
-      w->sizes[at] = w->sizes[at - 1];
+    for (; span > 0 && w->strides[span - 1] < stride; span--) {
+      w->strides[span] = w->strides[span - 1];
+      w->sizes[span] = w->sizes[span - 1];
     }
-    w->strides[at] = stride;
-    w->sizes[at] = map->sizes[d];
+    w->strides[span] = stride;
+    w->sizes[span] = map->sizes[d];
   }
 }
 
@@ -61,17 +61,17 @@ static uint32_t close_up(fnzi_pln_span *spans, uint32_t count) {
 
 /* Steps beyond the last window wrap: they are taken back before anything is read off them. */
 static void list_spans(const walk *w, int64_t start, fnzi_pln_span *spans, uint32_t count) {
-  int64_t at[FNZ_MAX_RANK], low = start;
+  int64_t index[FNZ_MAX_RANK], low = start;
   for (uint32_t d = 0; d < w->rank; d++)
-    at[d] = 0;
+    index[d] = 0;
   for (uint32_t i = 0; i < count; i++) {
     spans[i] = (fnzi_pln_span){low, low + w->run};
     for (uint32_t d = w->rank; d-- > 0;) {
       low = (int64_t)((uint64_t)low + (uint64_t)w->strides[d]);
-      if (++at[d] < w->sizes[d])
+      if (++index[d] < w->sizes[d])
         break;
-      low = (int64_t)((uint64_t)low - (uint64_t)at[d] * (uint64_t)w->strides[d]);
-      at[d] = 0;
+      low = (int64_t)((uint64_t)low - (uint64_t)index[d] * (uint64_t)w->strides[d]);
+      index[d] = 0;
     }
   }
 }
@@ -198,11 +198,11 @@ fnz_status fnzi_pln_bytes_round(fnzi_arena *arena, fnzi_pln_bytes a, int64_t cel
 }
 
 /* Finds the first span that ends after `at`. */
-static uint32_t find_span(fnzi_pln_bytes set, int64_t at) {
+static uint32_t find_span(fnzi_pln_bytes set, int64_t index) {
   uint32_t low = 0, high = set.count;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if (set.spans[middle].high > at)
+    if (set.spans[middle].high > index)
       high = middle;
     else
       low = middle + 1;
@@ -236,8 +236,8 @@ bool fnzi_pln_bytes_overlap_outside(fnzi_pln_bytes a, int64_t shift, fnzi_pln_by
     for (uint32_t j = k; j < b.count && b.spans[j].low < high; j++) {
       int64_t from = low > b.spans[j].low ? low : b.spans[j].low;
       int64_t to = high < b.spans[j].high ? high : b.spans[j].high;
-      uint32_t at = find_span(less, from);
-      if (at == less.count || less.spans[at].low > from || less.spans[at].high < to)
+      uint32_t span = find_span(less, from);
+      if (span == less.count || less.spans[span].low > from || less.spans[span].high < to)
         return true;
     }
   }

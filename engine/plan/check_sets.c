@@ -29,7 +29,7 @@ typedef struct together {
   fnzi_pln_checker *c;
   const fnzi_pln_step *first; /* of the sets */
   uint32_t step, values;      /* of the set that is looked at: values that have come up */
-  size_t at;                  /* in the pattern */
+  size_t index;               /* in the pattern */
   struct {
     uint32_t *data;
     size_t count, capacity;
@@ -111,8 +111,8 @@ static fnz_status same_operand(together *t, const fnz_arg *a, const fnz_arg *b, 
     FNZ_TRY(number_of(t, (uint32_t)b->u.value, is_result, &number));
     if (t->step == t->c->step)
       FNZI_PUSH(t->c->p.ctx, &t->pattern, number);
-    *same = t->at < t->pattern.count && t->pattern.data[t->at] == number;
-    t->at++;
+    *same = t->index < t->pattern.count && t->pattern.data[t->index] == number;
+    t->index++;
     return FNZ_OK;
   case FNZ_ARG_SYMBOL: /* an operand that is not in memory, of the required kind */
     *same = *same && a->tag == FNZ_ARG_SYMBOL && kind_of_number(t, a) == kind_of_number(t, b) &&
@@ -161,7 +161,7 @@ static fnz_status check_program(together *t, const fnzi_pln_step *s) {
               other <= s->last && s->last - other == t->first->last - first &&
               s->last < t->c->p.graph->nodes.count;
   t->values = 0;
-  t->at = 0;
+  t->index = 0;
   for (uint32_t k = 0; same && first + k <= t->first->last; k++) {
     FNZ_TRY(is_elementwise(t, s, node_at(t, other + k), &same));
     if (same)

@@ -10,14 +10,14 @@
 
 /* --- Steps ------------------------------------------------------------------------------- */
 fnz_status fnzi_pln_move_add(fnzi_pln_planner *p, fnzi_pln_step move) {
-  uint32_t at = (uint32_t)p->plan->steps.count;
+  uint32_t index = (uint32_t)p->plan->steps.count;
   if (fnz_geometry_numel(move.to.map) == 0 || fnzi_pln_location_equal(move.from, move.to))
     return FNZ_OK;
   move.kind = FNZI_PLN_MOVE;
   move.first = move.last;
   FNZI_PUSH(p->ctx, &p->plan->steps, move);
-  fnzi_pln_touch(p, move.from.buffer, at);
-  fnzi_pln_touch(p, move.to.buffer, at);
+  fnzi_pln_touch(p, move.from.buffer, index);
+  fnzi_pln_touch(p, move.to.buffer, index);
   return FNZ_OK;
 }
 

@@ -14,7 +14,7 @@ static void touch_value(fnzi_pln_planner *p, uint32_t value, uint32_t step) {
 
 fnz_status fnzi_pln_call_add(fnzi_pln_planner *p, uint32_t n, bool in_place) {
   const fnzi_node *node = &p->graph->nodes.data[n];
-  uint32_t at = (uint32_t)p->plan->steps.count;
+  uint32_t index = (uint32_t)p->plan->steps.count;
   fnzi_pln_step step = {.kind = node->op ? FNZI_PLN_CALL : FNZI_PLN_REGION,
                         .in_place = in_place,
                         .is_point = p->nodes[n].is_point,
@@ -26,9 +26,9 @@ fnz_status fnzi_pln_call_add(fnzi_pln_planner *p, uint32_t n, bool in_place) {
                         .scratch = FNZI_PLN_NONE};
   FNZI_PUSH(p->ctx, &p->plan->steps, step);
   FNZI_PLN_EACH_TENSOR(each, p, node->args, node->nargs)
-    touch_value(p, (uint32_t)each.arg->u.value, at);
+    touch_value(p, (uint32_t)each.arg->u.value, index);
   FNZI_PLN_EACH_TENSOR(each, p, node->outputs, node->noutputs)
-    touch_value(p, (uint32_t)each.arg->u.value, at);
+    touch_value(p, (uint32_t)each.arg->u.value, index);
   return FNZ_OK;
 }
 
@@ -207,16 +207,16 @@ static fnz_status open_group(fnzi_pln_planner *p, const fnzi_pln_node *info) {
  * no memory. */
 fnz_status fnzi_pln_place_group(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_pln_node *info = &p->nodes[n];
-  uint32_t at = (uint32_t)p->plan->steps.count;
+  uint32_t index = (uint32_t)p->plan->steps.count;
   if (n != info->first)
     return FNZ_OK;
   FNZ_TRY(open_group(p, info));
   for (size_t i = 0; i < p->results.count; i++)
     FNZ_TRY(place_result(p, n, p->results.data[i]));
   for (size_t i = 0; i < p->operands.count; i++)
-    touch_value(p, p->operands.data[i], at);
+    touch_value(p, p->operands.data[i], index);
   for (size_t i = 0; i < p->results.count; i++)
-    touch_value(p, p->results.data[i], at);
+    touch_value(p, p->results.data[i], index);
   fnzi_pln_step step = {.kind = FNZI_PLN_GROUP,
                         .last = info->last,
                         .first = info->first,

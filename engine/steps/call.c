@@ -10,7 +10,7 @@
 #include "schema/aten_names.h"
 
 /* A node of a binding, and its step under construction. */
-typedef struct maker {
+typedef struct builder {
   fnz_workspace *ws;
   fnzi_stp_binding *b;
   fnzi_arena *arena;       /* owns the call */
@@ -25,12 +25,12 @@ typedef struct maker {
   bool has_late;              /* an argument has no location: it is a result of the interpreter's */
   bool by_data;               /* its shape rule needs data */
   fnzi_stp_kind_facts *known; /* of nodes like it; NULL */
-} maker;
+} builder;
 
 /* --- Arguments ----------------------------------------------------------------------------------
  */
 static fnz_status lower_value(void *user, fnz_arg *arg) {
-  maker *m = user;
+  builder *m = user;
   fnzi_krn_array *array = m->b->values[arg->u.value];
   m->has_late = m->has_late || array == NULL;
   arg->u.value = array ? fnzi_krn_array_handle(array) : 0;
@@ -38,13 +38,13 @@ static fnz_status lower_value(void *user, fnz_arg *arg) {
 }
 
 /* Returns a bit per argument that is a data-dependent scalar. */
-static uint32_t scalar_arguments(const maker *m) {
+static uint32_t scalar_arguments(const builder *m) {
   return m->b->scalar_kinds ? fnzi_pln_scalar_arguments(fnzi_graph_at(m->b->program, 0), m->node)
                             : 0;
 }
 
 /* Says that the node is an operator on tensors, scalars and strings. */
-static bool is_plain(const maker *m) {
+static bool is_plain(const builder *m) {
   const fnzi_node *node = m->node;
   if (scalar_arguments(m))
     return true;
@@ -57,7 +57,7 @@ static bool is_plain(const maker *m) {
   return true;
 }
 
-static fnz_status read_node(maker *m) {
+static fnz_status read_node(builder *m) {
   fnzi_run_state *run = &m->lowering;
   *run = (fnzi_run_state){.ctx = m->ws->ctx, .program = m->b->program, .scratch = *m->arena};
   run->graph = fnzi_graph_at(m->b->program, 0);
@@ -79,7 +79,7 @@ static fnz_status read_node(maker *m) {
  */
 /* Returns the table row of a kernel that can fill results in existing memory; NULL if there is
  * none. */
-static const fnzi_kernel *in_place_row(const maker *m) {
+static const fnzi_kernel *in_place_row(const builder *m) {
   const fnz_op *op = m->node->op;
   if (op->kind != FNZI_KIND_FUNCTIONAL)
     return NULL;
@@ -99,7 +99,7 @@ static const fnzi_kernel *in_place_row(const maker *m) {
 /* --- A kernel -----------------------------------------------------------------------------------
  */
 /* Makes an array that no value has, which ends with the binding. */
-static fnz_status add_unread(maker *m, const fnz_geometry *g, size_t cell, fnzi_krn_array **out) {
+static fnz_status add_unread(builder *m, const fnz_geometry *g, size_t cell, fnzi_krn_array **out) {
   fnz_context *ctx = m->ws->ctx;
   FNZI_PUSH(ctx, &m->b->unread, NULL);
   fnz_status status = fnzi_krn_array_create(ctx, &m->ws->machine->stock, g, cell, out);
@@ -112,7 +112,7 @@ static fnz_status add_unread(maker *m, const fnz_geometry *g, size_t cell, fnzi_
 
 /* Takes the results of the shape rule. Values that are needed have arrays already. *fits is false
  * if the node has another number of results. */
-static fnz_status take_results(maker *m, fnzi_krn_call *shaped, fnzi_krn_array **outputs,
+static fnz_status take_results(builder *m, fnzi_krn_call *shaped, fnzi_krn_array **outputs,
                                bool *fits) {
   *fits = shaped->noutputs == m->nresults;
   for (size_t k = 0; *fits && k < m->nresults; k++) {
@@ -131,7 +131,7 @@ static fnz_status take_results(maker *m, fnzi_krn_call *shaped, fnzi_krn_array *
 
 /* Runs the shape rule on arguments without data; a rule that needs data fails. If the results
  * differ from the recorded types, the rule runs again and reports that. */
-static fnz_status shape_call(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
+static fnz_status shape_call(builder *m, fnzi_krn_call *call, const fnzi_kernel *row,
                              fnzi_krn_array **outputs, bool *fits) {
   call->expected = NULL;
   call->nexpected = 0;
@@ -162,7 +162,7 @@ static fnz_status shape_call(maker *m, fnzi_krn_call *call, const fnzi_kernel *r
  * -------------------------------------------------------------------------
  */
 /* Returns the memory of a weight of the file, which no run changes; NULL for other arrays. */
-static const unsigned char *weight_start(const maker *m, const fnzi_krn_array *a) {
+static const unsigned char *weight_start(const builder *m, const fnzi_krn_array *a) {
   const fnzi_stp_binding *b = m->b;
   uint32_t at = fnzi_stp_buffer_of(b, a->storage);
   if (at == FNZI_PLN_NONE || b->plan.buffers.data[at].kind != FNZI_PLN_CONST)
@@ -175,7 +175,7 @@ static const unsigned char *weight_start(const maker *m, const fnzi_krn_array *a
   return !in->weight ? NULL : fnzi_stp_weight_start(in);
 }
 
-static fnz_status make_own(maker *m, fnzi_stp_thunk *thunk) {
+static fnz_status make_own(builder *m, fnzi_stp_thunk *thunk) {
   enum { MOST = 32 }; /* arguments that have a bit */
   fnzi_krn_call *call = &thunk->u.kernel.call;
   for (uint32_t i = 0; i < call->op->nparams && i < MOST && !thunk->u.kernel.prepared; i++) {
@@ -207,7 +207,7 @@ static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
 }
 
 /* Fills in the arrays of the results. Returns false if a value has no array. */
-static bool have_results(const maker *m, fnzi_krn_array **outputs) {
+static bool have_results(const builder *m, fnzi_krn_array **outputs) {
   bool have = true;
   for (size_t k = 0; have && k < m->nresults; k++) {
     bool is_value = m->results[k].tag == FNZ_ARG_VALUE;
@@ -219,13 +219,13 @@ static bool have_results(const maker *m, fnzi_krn_array **outputs) {
 
 /* Returns the facts about the kind of the node. NULL for data-dependent sizes, with which arrays
  * differ from the program. */
-static fnzi_stp_kind_facts *shaped_of(const maker *m) {
+static fnzi_stp_kind_facts *shaped_of(const builder *m) {
   const fnzi_stp_kinds *shapes = m->b->mode == FNZI_STP_INTERPRETED ? NULL : m->b->kinds;
   size_t n = (size_t)(m->node - fnzi_graph_at(m->b->program, 0)->nodes.data);
   return shapes ? &shapes->by_kind[shapes->kinds.by_node[n]] : NULL;
 }
 
-static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
+static fnz_status run_shape(builder *m, fnzi_krn_call *call, const fnzi_kernel *row,
                             fnzi_krn_array **outputs, bool *fits) {
   enum { MOST_RESULTS = 64 };
   call->capacity = m->nresults < MOST_RESULTS ? MOST_RESULTS : m->nresults;
@@ -240,7 +240,7 @@ static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *ro
 
 /* Finds the results. Facts that depend on arguments, types and sizes alone are looked up once for
  * all nodes of a kind. If a node has all its results, it needs nothing else. */
-static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
+static fnz_status shape_known(builder *m, fnzi_krn_call *call, const fnzi_kernel *row,
                               fnzi_krn_array **outputs, bool *fits) {
   bool have = have_results(m, outputs);
   fnzi_stp_kind_facts *shaped = shaped_of(m);
@@ -258,7 +258,7 @@ static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *
 /* Makes the call of the kernel, with the results that the values have. The shape rule runs here,
  * and never again if all numbers are known. *fits false: it cannot run before there are data, or
  * gives other results than the node has. */
-static fnz_status fill_call(maker *m, const fnzi_kernel *row, fnzi_krn_call *call, bool *fits) {
+static fnz_status fill_call(builder *m, const fnzi_kernel *row, fnzi_krn_call *call, bool *fits) {
   fnzi_krn_array **outputs;
   fnz_arg *args;
   *call = (fnzi_krn_call){.ctx = m->ws->ctx,
@@ -284,7 +284,8 @@ static fnz_status fill_call(maker *m, const fnzi_kernel *row, fnzi_krn_call *cal
   return FNZ_OK;
 }
 
-static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_stp_thunk *thunk, bool *fits) {
+static fnz_status make_kernel(builder *m, const fnzi_kernel *row, fnzi_stp_thunk *thunk,
+                              bool *fits) {
   *thunk = (fnzi_stp_thunk){.kind = FNZI_STP_THUNK_KERNEL, .node = thunk->node};
   FNZ_TRY(fill_call(m, row, &thunk->u.kernel.call, fits));
   thunk->u.kernel.kernel = thunk->u.kernel.call.kernels->runs[row->run];
@@ -293,7 +294,7 @@ static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_stp_thunk *
 
 /* --- Other operators ----------------------------------------------------------------------------
  */
-static fnz_status make_apply(maker *m, fnzi_stp_thunk *thunk) {
+static fnz_status make_apply(builder *m, fnzi_stp_thunk *thunk) {
   *thunk = (fnzi_stp_thunk){.kind = FNZI_STP_THUNK_APPLY, .node = thunk->node};
   thunk->u.apply.request =
       (fnz_request){m->node->op, m->args, m->node->op->nparams, m->expected, m->node->source};
@@ -308,21 +309,22 @@ static fnz_status make_apply(maker *m, fnzi_stp_thunk *thunk) {
 
 /* Makes a kernel's call. If the node has pending scalars, it is left to the interpreter if its
  * shape rule needs their values or rejects their kind. */
-static fnz_status try_kernel(maker *m, const fnzi_kernel *row, fnzi_stp_thunk *thunk, bool *fits) {
+static fnz_status try_kernel(builder *m, const fnzi_kernel *row, fnzi_stp_thunk *thunk,
+                             bool *fits) {
   const fnz_error had = m->ws->ctx->error;
-  fnzi_stp_thunk made = *thunk;
+  fnzi_stp_thunk kernel_thunk = *thunk;
   *fits = false;
-  fnz_status status = make_kernel(m, row, &made, fits);
+  fnz_status status = make_kernel(m, row, &kernel_thunk, fits);
   if (status != FNZ_OK && (fnzi_is_final(status) || !scalar_arguments(m)))
     return status;
   m->ws->ctx->error = had;
   *fits = *fits && status == FNZ_OK;
-  *thunk = *fits ? made : *thunk;
+  *thunk = *fits ? kernel_thunk : *thunk;
   return FNZ_OK;
 }
 
 /* Lists whose lengths no program names are the interpreter's business, and so are numbers. */
-static fnz_status make_act(maker *m, fnzi_stp_thunk *thunk) {
+static fnz_status make_act(builder *m, fnzi_stp_thunk *thunk) {
   bool fits = false, any_tensor;
   *thunk = (fnzi_stp_thunk){.kind = FNZI_STP_THUNK_INTERPRET, .node = thunk->node};
   if (m->node->op && fnzi_run_node_writes(m->node))
@@ -352,7 +354,7 @@ static fnz_status make_act(maker *m, fnzi_stp_thunk *thunk) {
  */
 /* Lowers a value. Without a location it gets an array without memory. */
 static fnz_status lower_shape(void *user, fnz_arg *arg) {
-  maker *m = user;
+  builder *m = user;
   const fnz_geometry *g = fnzi_value_at(m->b->program, 0, arg->u.value)->geometry;
   fnzi_krn_array *array = m->b->values[arg->u.value];
   if (!array)
@@ -363,7 +365,7 @@ static fnz_status lower_shape(void *user, fnz_arg *arg) {
 
 /* Checks a node whose elements the plan moves without asking its operator, which may take no such
  * arguments. */
-static fnz_status check_shape(maker *m) {
+static fnz_status check_shape(builder *m) {
   fnzi_krn_call call;
   bool fits;
   const fnzi_stp_kind_facts *shaped = shaped_of(m);
@@ -378,11 +380,11 @@ static fnz_status check_shape(maker *m) {
 }
 
 fnz_status fnzi_stp_shape_check(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node) {
-  maker m = {.ws = ws,
-             .b = b,
-             .arena = &ws->scratch,
-             .node = fnzi_node_at(b->program, 0, node),
-             .lower = lower_shape};
+  builder m = {.ws = ws,
+               .b = b,
+               .arena = &ws->scratch,
+               .node = fnzi_node_at(b->program, 0, node),
+               .lower = lower_shape};
   fnz_status status = check_shape(&m);
   fnzi_arena_reset(&ws->scratch);
   return fnzi_stp_at_node(ws, b, node, status);
@@ -390,7 +392,7 @@ fnz_status fnzi_stp_shape_check(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t
 
 /* Makes the call of a node with a kernel, for a caller that runs it by other means. Its values have
  * arrays. */
-static fnz_status node_call(maker *m, fnzi_krn_call *out) {
+static fnz_status node_call(builder *m, fnzi_krn_call *out) {
   bool fits = false;
   FNZ_TRY(read_node(m));
   if (m->has_late)
@@ -408,11 +410,11 @@ static fnz_status node_call(maker *m, fnzi_krn_call *out) {
 
 fnz_status fnzi_stp_node_call(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_arena *arena,
                               uint32_t node, fnzi_krn_call *out, fnzi_stp_kind_facts **known) {
-  maker m = {.ws = ws,
-             .b = b,
-             .arena = arena,
-             .node = fnzi_node_at(b->program, 0, node),
-             .lower = lower_value};
+  builder m = {.ws = ws,
+               .b = b,
+               .arena = arena,
+               .node = fnzi_node_at(b->program, 0, node),
+               .lower = lower_value};
   fnz_status status = node_call(&m, out);
   *known = m.known;
   return fnzi_stp_at_node(ws, b, node, status);
@@ -420,12 +422,12 @@ fnz_status fnzi_stp_node_call(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_arena
 
 fnz_status fnzi_stp_call_make(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
   uint32_t node = step->last;
-  maker m = {.ws = ws,
-             .b = b,
-             .arena = &b->arena,
-             .node = fnzi_node_at(b->program, 0, node),
-             .lower = lower_value,
-             .has_base = step->in_place};
+  builder m = {.ws = ws,
+               .b = b,
+               .arena = &b->arena,
+               .node = fnzi_node_at(b->program, 0, node),
+               .lower = lower_value,
+               .has_base = step->in_place};
   fnzi_stp_thunk thunk = {.node = node};
   FNZ_TRY(fnzi_stp_at_node(ws, b, node, make_act(&m, &thunk)));
   b->has_interpreted = b->has_interpreted || thunk.kind == FNZI_STP_THUNK_INTERPRET;

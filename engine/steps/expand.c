@@ -307,19 +307,19 @@ static fnz_status expand_graph(expander *e, fnzi_graph *graph, const uint32_t **
  */
 static fnz_status expand_program(expander *e, const fnz_program *p, size_t ngraphs,
                                  fnzi_stp_expansion *out) {
-  fnz_program *made;
+  fnz_program *result;
   fnzi_graph *graphs;
   const uint32_t **parts;
-  FNZI_NEW(e->arena, 1, &made);
+  FNZI_NEW(e->arena, 1, &result);
   FNZI_NEW(e->arena, p->graphs.count, &graphs);
   FNZI_NEW(e->arena, p->graphs.count, &parts);
   memcpy(graphs, p->graphs.data, p->graphs.count * sizeof *graphs);
   for (size_t g = 0; g < ngraphs; g++)
     if (has_recipe(e, &graphs[g]))
       FNZ_TRY(expand_graph(e, &graphs[g], &parts[g]));
-  *made = *p;
-  made->graphs.data = graphs;
-  out->program = made;
+  *result = *p;
+  result->graphs.data = graphs;
+  out->program = result;
   out->parts = parts;
   return FNZ_OK;
 }

@@ -70,9 +70,9 @@ static fnz_status hide_operators(fnzi_arena *arena, const fnzi_graph *real, fnzi
 
 static fnz_status keep_graph(fnzi_arena *arena, const fnz_program *program, const fnzi_graph *graph,
                              size_t graphs, const fnz_program **out) {
-  fnz_program *made;
-  FNZ_TRY(fnzi_pln_with_graph(arena, program, graph, graphs, &made));
-  *out = made;
+  fnz_program *result;
+  FNZ_TRY(fnzi_pln_with_graph(arena, program, graph, graphs, &result));
+  *out = result;
   return FNZ_OK;
 }
 

@@ -33,10 +33,10 @@ fnz_status fnzi_stp_scalar_call_add(fnz_workspace *ws, fnzi_stp_binding *b, uint
                                     fnzi_krn_call *call, fnzi_stp_scalar_call **out) {
   const fnzi_graph *g = fnzi_graph_at(b->program, 0);
   const fnzi_node *node = &g->nodes.data[n];
-  fnzi_stp_scalar_call *made;
+  fnzi_stp_scalar_call *entry;
   uint64_t *values;
   uint32_t last = 0;
-  FNZI_NEW(&b->arena, 1, &made);
+  FNZI_NEW(&b->arena, 1, &entry);
   FNZI_NEW(&b->arena, call->op->nparams, &values);
   for (uint32_t k = 0; k < call->op->nparams; k++) {
     if (!(call->by_data >> k & 1))
@@ -48,13 +48,13 @@ fnz_status fnzi_stp_scalar_call_add(fnz_workspace *ws, fnzi_stp_binding *b, uint
                        call->op->name);
     last = from > last ? from : last;
   }
-  *made = (fnzi_stp_scalar_call){.next = b->scalar_calls[last],
-                                 .node = n,
-                                 .call = call,
-                                 .args = (fnz_arg *)(uintptr_t)call->args,
-                                 .values = values};
-  b->scalar_calls[last] = made;
-  *out = made;
+  *entry = (fnzi_stp_scalar_call){.next = b->scalar_calls[last],
+                                  .node = n,
+                                  .call = call,
+                                  .args = (fnz_arg *)(uintptr_t)call->args,
+                                  .values = values};
+  b->scalar_calls[last] = entry;
+  *out = entry;
   return FNZ_OK;
 }
 

@@ -5,26 +5,26 @@
 #include "program/state_io.h"
 #include "schema/aten_names.h"
 
-typedef struct maker {
+typedef struct builder {
   fnz_context *ctx;
   const fnz_program *program;
   const fnzi_graph *graph;
   const fnzi_pln_policy *policy;
   fnzi_pln_plan *plan;
-} maker;
+} builder;
 
-static fnz_status add_step(maker *m, fnzi_pln_step step) {
+static fnz_status add_step(builder *m, fnzi_pln_step step) {
   step.first = step.last;
   FNZI_PUSH(m->ctx, &m->plan->steps, step);
   return FNZ_OK;
 }
 
-static bool is_writable(const maker *m, uint32_t k) {
+static bool is_writable(const builder *m, uint32_t k) {
   return m->policy->writable && m->policy->writable[k];
 }
 
 /* Adds a row-major window that fills its own buffer. */
-static fnz_status add_row_major(maker *m, const fnz_geometry *g, fnzi_pln_buffer_kind kind,
+static fnz_status add_row_major(builder *m, const fnz_geometry *g, fnzi_pln_buffer_kind kind,
                                 uint32_t owner, fnzi_pln_location *out) {
   fnz_geometry *map;
   int64_t *strides;
@@ -51,7 +51,7 @@ static fnz_status add_row_major(maker *m, const fnz_geometry *g, fnzi_pln_buffer
   return FNZ_OK;
 }
 
-static fnz_status place_inputs(maker *m) {
+static fnz_status place_inputs(builder *m) {
   uint32_t *buffers;
   FNZI_NEW(&m->plan->arena, m->graph->ninputs, &buffers);
   for (uint32_t k = 0; k < m->graph->ninputs; k++) {
@@ -82,7 +82,7 @@ static fnz_status place_inputs(maker *m) {
  */
 /* Adds the steps of a node. If result 0 has the type and sizes of argument 0, it starts as a copy
  * of it. */
-static fnz_status plan_node(maker *m, uint32_t n) {
+static fnz_status plan_node(builder *m, uint32_t n) {
   const fnzi_node *node = &m->graph->nodes.data[n];
   const fnzi_value *values = m->graph->values.data;
   fnzi_pln_location *locations = m->plan->locations;
@@ -115,7 +115,7 @@ static fnz_status plan_node(maker *m, uint32_t n) {
 /* --- Outputs ------------------------------------------------------------------------------------
  */
 /* Returns the input whose memory the output has to end in; FNZI_PLN_NONE. */
-static uint32_t state_of(const maker *m, uint32_t k) {
+static uint32_t state_of(const builder *m, uint32_t k) {
   const fnz_output_spec *spec = &m->program->outputs[k];
   const int kind = fnzi_io_input_kind_of(spec);
   bool is_final = kind != FNZI_NO_INPUT_KIND && !spec->metadata && !spec->set;
@@ -129,7 +129,7 @@ static uint32_t state_of(const maker *m, uint32_t k) {
   return FNZI_PLN_NONE;
 }
 
-static fnz_status move_at_end(maker *m, uint64_t v, fnzi_pln_rule rule, fnzi_pln_location from,
+static fnz_status move_at_end(builder *m, uint64_t v, fnzi_pln_rule rule, fnzi_pln_location from,
                               fnzi_pln_location to) {
   return add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_MOVE,
                                      .rule = (uint8_t)rule,
@@ -142,7 +142,7 @@ static fnz_status move_at_end(maker *m, uint64_t v, fnzi_pln_rule rule, fnzi_pln
 
 /* Locates outputs, and moves final values to their state. Everything is read before anything is
  * written. */
-static fnz_status place_outputs(maker *m) {
+static fnz_status place_outputs(builder *m) {
   for (uint32_t k = 0; k < m->graph->noutputs; k++) {
     const fnz_arg *arg = &m->graph->outputs[k];
     if (arg->tag != FNZ_ARG_VALUE)
@@ -164,7 +164,7 @@ static fnz_status place_outputs(maker *m) {
   return FNZ_OK;
 }
 
-static fnz_status start(maker *m) {
+static fnz_status start(builder *m) {
   fnzi_pln_plan *plan = m->plan;
   fnzi_arena_init(&plan->arena, m->ctx);
   plan->program = m->program;
@@ -179,7 +179,7 @@ static fnz_status start(maker *m) {
   return place_inputs(m);
 }
 
-static fnz_status make(maker *m, bool interpreted) {
+static fnz_status make(builder *m, bool interpreted) {
   FNZ_TRY(start(m));
   for (uint32_t n = 0; n < m->graph->nodes.count; n++)
     if (interpreted)
@@ -192,7 +192,7 @@ static fnz_status make(maker *m, bool interpreted) {
 fnz_status fnzi_stp_plan_trivial(fnz_context *ctx, const fnz_program *program,
                                  const fnzi_pln_policy *policy, bool interpreted,
                                  fnzi_pln_plan *out) {
-  maker m = {ctx, program, fnzi_graph_at(program, 0), policy, out};
+  builder m = {ctx, program, fnzi_graph_at(program, 0), policy, out};
   fnz_status status = make(&m, interpreted);
   if (status != FNZ_OK)
     fnzi_pln_free(ctx, out);

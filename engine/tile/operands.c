@@ -11,7 +11,7 @@ static size_t cell_of(fnz_dtype dtype) {
   return fnzi_dtype(dtype)->bytes;
 }
 
-static bool same_held(const content *a, const content *b) {
+static bool same_content(const content *a, const content *b) {
   return a->array == b->array && a->dtype == b->dtype && a->through == b->through &&
          a->keeps_nan == b->keeps_nan && a->of_rows == b->of_rows && a->rank == b->rank &&
          (a->array || memcmp(a->scalar, b->scalar, sizeof a->scalar) == 0);
@@ -19,7 +19,7 @@ static bool same_held(const content *a, const content *b) {
 
 bool fnzi_tile_slot_find(const builder *m, const content *h, uint16_t *out) {
   for (uint32_t k = m->tile->nslots; k-- > 0;) /* most read what was made just before */
-    if (same_held(&m->contents[k], h)) {
+    if (same_content(&m->contents[k], h)) {
       *out = (uint16_t)k;
       return true;
     }

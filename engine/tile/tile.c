@@ -127,22 +127,22 @@ static void convert(const fnzi_tile_program *t, const fnzi_tile_ins *ins, void *
 /* --- A tile -------------------------------------------------------------------------------------
  */
 /* Returns the address of element `at` of a row. */
-static unsigned char *piece_of(const walk *w, uint16_t slot, int64_t row, int64_t at) {
+static unsigned char *piece_of(const walk *w, uint16_t slot, int64_t row, int64_t first) {
   const fnzi_tile_slot_info *s = &w->tile->slots[slot];
-  return w->slots[slot] + row * s->row_step + at * s->step;
+  return w->slots[slot] + row * s->row_step + first * s->step;
 }
 
 /* Consecutive elements of each slot: a whole tile, or a piece of a row that starts at element
  * `at`. */
 typedef struct piece {
-  int64_t row, at, count;
+  int64_t row, first, count;
 } piece;
 
 /* Returns the address of element `from` of the piece. */
 static inline unsigned char *element_of(const walk *w, uint16_t slot, const piece *p,
                                         int64_t from) {
   unsigned char *first =
-      p->row == 0 && p->at == 0 ? w->slots[slot] : piece_of(w, slot, p->row, p->at);
+      p->row == 0 && p->first == 0 ? w->slots[slot] : piece_of(w, slot, p->row, p->first);
   return from ? first + from * w->tile->slots[slot].cell : first;
 }
 
@@ -218,10 +218,10 @@ static uint32_t run_pieces(const walk *w, uint32_t i, uint32_t end, int64_t row,
   uint32_t behind = i + 1;
   while (behind < end && is_piecewise(&t->ins[behind]))
     behind++;
-  for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK)
+  for (int64_t first = 0; first < count; first += FNZI_POINT_CHUNK)
     run_instructions(
         w, i, behind,
-        &(piece){row, at, count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK});
+        &(piece){row, first, count - first < FNZI_POINT_CHUNK ? count - first : FNZI_POINT_CHUNK});
   return behind;
 }
 
@@ -267,11 +267,12 @@ static int64_t elements_of(const fnzi_tile_program *t, const fnzi_tile_lane *lan
 /* Runs a tile without rows: between steps only addresses of memory change. */
 static void run_steps(walk *w, int64_t count) {
   const fnzi_tile_program *t = w->tile;
-  for (int64_t at = 0; at < count; at += t->step) {
-    for (uint32_t k = 0; k < t->nlanes && at; k++)
+  for (int64_t element = 0; element < count; element += t->step) {
+    for (uint32_t k = 0; k < t->nlanes && element; k++)
       if (t->lanes[k].kind == FNZI_TILE_LANE_DIRECT)
-        w->slots[t->lanes[k].slot] = address(w, &t->lanes[k]) + at * t->lanes[k].cell;
-    run_instructions(w, 0, t->nins, &(piece){0, 0, count - at < t->step ? count - at : t->step});
+        w->slots[t->lanes[k].slot] = address(w, &t->lanes[k]) + element * t->lanes[k].cell;
+    run_instructions(w, 0, t->nins,
+                     &(piece){0, 0, count - element < t->step ? count - element : t->step});
   }
 }
 
@@ -298,9 +299,9 @@ static void run_tile(walk *w, int64_t start, int64_t count) {
 static void advance(walk *w, int64_t count) {
   const fnzi_tile_program *t = w->tile;
   for (uint32_t d = t->rank; d-- > 0 && count > 0;) {
-    int64_t at = w->index[d] + count;
-    count = at < t->sizes[d] ? 0 : at / t->sizes[d];
-    w->index[d] = at - count * t->sizes[d];
+    int64_t sum = w->index[d] + count;
+    count = sum < t->sizes[d] ? 0 : sum / t->sizes[d];
+    w->index[d] = sum - count * t->sizes[d];
   }
 }
 
@@ -380,15 +381,15 @@ void fnzi_tile_run_pieces(const fnzi_tile_program *t, unsigned char *registers, 
       run_panel(&w, k);
     return;
   }
-  int64_t at = start * t->piece, last = end * t->piece < t->count ? end * t->piece : t->count;
-  advance(&w, at);
-  while (at < last) {
-    int64_t n = last - at < t->chunk ? last - at : t->chunk;
+  int64_t element = start * t->piece, last = end * t->piece < t->count ? end * t->piece : t->count;
+  advance(&w, element);
+  while (element < last) {
+    int64_t n = last - element < t->chunk ? last - element : t->chunk;
     if (t->by_rows && n > left_of(&w))
       n = left_of(&w);
-    run_tile(&w, at, n);
+    run_tile(&w, element, n);
     advance(&w, n);
-    at += n;
+    element += n;
   }
 }
 

@@ -51,15 +51,15 @@ static fnz_status bring_args(visiting *b, const fnz_arg *from) {
  */
 static fnz_status give_back(fnzi_val *v, fnzi_krn_call *host, const fnzi_krn_array *from,
                             fnzi_krn_array **out) {
-  fnz_handle made;
+  fnz_handle handle;
   void *cells;
   *out = NULL;
   if (!from)
     return FNZ_OK;
   FNZ_TRY(fnzi_arena_take(&host->scratch, bytes_of(&from->geometry) + 1, 1, &cells));
   FNZ_TRY(v->cpu->download(v->cpu->self, host->ctx, fnzi_krn_array_handle(from), cells));
-  FNZ_TRY(v->base->upload(v->base->self, host->ctx, &from->geometry, cells, &made));
-  *out = fnzi_krn_array_of(made);
+  FNZ_TRY(v->base->upload(v->base->self, host->ctx, &from->geometry, cells, &handle));
+  *out = fnzi_krn_array_of(handle);
   return FNZ_OK;
 }
 

@@ -4,11 +4,11 @@
 
 #include <stdio.h>
 
-typedef struct making {
+typedef struct builder {
   const fnzi_val_call *call;
   fnz_program *p;
   fnz_arg *results; /* per result: a value, or undefined */
-} making;
+} builder;
 
 bool fnzi_val_is_node(const fnz_op *op, size_t noutputs) {
   size_t lists = 0;
@@ -20,7 +20,7 @@ bool fnzi_val_is_node(const fnz_op *op, size_t noutputs) {
   return noutputs > 0 && (lists == 1 ? noutputs + 1 >= op->nreturns : noutputs == op->nreturns);
 }
 
-static fnz_status add_value(making *m, const char *stem, uint32_t number, const fnz_geometry *like,
+static fnz_status add_value(builder *m, const char *stem, uint32_t number, const fnz_geometry *like,
                             uint32_t node, uint32_t *out) {
   char name[24];
   const fnz_geometry *kept;
@@ -33,7 +33,7 @@ static fnz_status add_value(making *m, const char *stem, uint32_t number, const 
 
 /* --- Inputs: the memory of targets, then what is read -------------------------------------------
  */
-static void sign(making *m, uint32_t k, fnz_input_kind kind) {
+static void sign(builder *m, uint32_t k, fnz_input_kind kind) {
   fnzi_graph *g = fnzi_graph_at(m->p, 0);
   g->inputs[k] = fnzi_arg_value(k);
   m->p->inputs[k].kind = kind;
@@ -43,7 +43,7 @@ static void sign(making *m, uint32_t k, fnz_input_kind kind) {
 
 /* Adds the inputs with their strides, but no offset: a run passes the address of the first
  * element. */
-static fnz_status add_inputs(making *m) {
+static fnz_status add_inputs(builder *m) {
   const fnzi_val_call *call = m->call;
   uint32_t value;
   for (uint32_t k = 0; k < call->noutputs; k++)
@@ -62,13 +62,13 @@ static fnz_status add_inputs(making *m) {
 
 /* --- The node -----------------------------------------------------------------------------------
  */
-static void lower(const making *m, fnz_arg *arg) {
+static void lower(const builder *m, fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_VALUE)
     arg->u.value = fnzi_val_call_value(m->call, fnzi_krn_arg_array(arg));
   arg->flags = 0;
 }
 
-static fnz_status add_results(making *m) {
+static fnz_status add_results(builder *m) {
   const fnzi_val_call *call = m->call;
   uint32_t value;
   FNZI_NEW(&m->p->arena, call->noutputs, &m->results);
@@ -85,10 +85,10 @@ static fnz_status add_results(making *m) {
 }
 
 /* Adds the node. A returned list has all results that the other returns do not have. */
-static fnz_status add_node(making *m) {
+static fnz_status add_node(builder *m) {
   const fnz_op *op = m->call->op;
   fnzi_node node = {.op = op, .nargs = op->nparams, .source = ""};
-  uint32_t at = 0, made, rest = m->call->noutputs + 1 - op->nreturns;
+  uint32_t at = 0, index, rest = m->call->noutputs + 1 - op->nreturns;
   /* Copies are the program's own, and no list of tensors is nested. */
   FNZ_TRY(fnzi_args_copy(m->p, m->call->args, m->call->op->nparams, &node.args));
   for (size_t i = 0; i < m->call->op->nparams; i++) {
@@ -107,12 +107,12 @@ static fnz_status add_node(making *m) {
                           : m->results[at];
     at += is_list ? rest : 1;
   }
-  return fnzi_node_append(m->p, 0, &node, &made);
+  return fnzi_node_append(m->p, 0, &node, &index);
 }
 
 /* --- Outputs: final values, then results --------------------------------------------------------
  */
-static void add_output(making *m, uint32_t at, uint32_t k) {
+static void add_output(builder *m, uint32_t at, uint32_t k) {
   const fnzi_val_output *o = &m->call->outputs[k];
   fnzi_graph_at(m->p, 0)->outputs[at] = m->results[k];
   m->p->outputs[at].kind = o->is_target ? FNZ_OUTPUT_BUFFER_MUTATION : FNZ_OUTPUT_USER;
@@ -120,7 +120,7 @@ static void add_output(making *m, uint32_t at, uint32_t k) {
     m->p->outputs[at].target = m->p->inputs[o->value].target;
 }
 
-static fnz_status add_outputs(making *m) {
+static fnz_status add_outputs(builder *m) {
   const fnzi_val_call *call = m->call;
   uint32_t count = 0, at = 0;
   for (uint32_t k = 0; k < call->noutputs; k++)
@@ -133,7 +133,7 @@ static fnz_status add_outputs(making *m) {
   return FNZ_OK;
 }
 
-static fnz_status make(making *m) {
+static fnz_status make(builder *m) {
   uint32_t graph;
   FNZ_TRY(fnzi_graph_add(m->p, "", &graph));
   FNZ_TRY(add_inputs(m));
@@ -143,7 +143,7 @@ static fnz_status make(making *m) {
 }
 
 fnz_status fnzi_val_program_make(const fnzi_val_call *call, fnz_program **out) {
-  making m = {.call = call};
+  builder m = {.call = call};
   *out = NULL;
   FNZ_TRY(fnzi_program_create(call->v->ctx, &m.p));
   fnz_status status = make(&m);
