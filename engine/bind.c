@@ -1,6 +1,6 @@
 /* bind.c - finds the binding for the inputs of a run, or makes a new one, on its device.
  *
- * needs   ws->given: the layouts of the inputs
+ * needs   ws->inputs: the layouts of the inputs
  * gives   a binding for these sizes and layouts, which the workspace keeps
  */
 #include "engine/engine.h"
@@ -125,7 +125,7 @@ static fnz_status bind(fnz_workspace *ws, bool with_state, uint64_t hash, fnzi_s
   return FNZ_OK;
 }
 
-/* Returns the binding that is kept for ws->given; NULL. */
+/* Returns the binding that is kept for ws->inputs; NULL. */
 static fnzi_stp_binding *find(fnz_workspace *ws, bool with_state, uint64_t hash) {
   const fnzi_stp_bindings *all = &ws->bindings;
   for (size_t i = 0; i < all->count; i++)

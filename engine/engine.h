@@ -80,14 +80,14 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_with_context(fnz_context *ctx, const fnz_allo
                                                 size_t bytes, fnz_context **own, void **out);
 
 /* --- bind.c */
-/* Finds the binding for the inputs in ws->given, or makes one. */
+/* Finds the binding for the inputs in ws->inputs, or makes one. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state,
                                                 fnzi_stp_binding **out);
 /* Frees all bindings of the workspace. */
 void fnzi_eng_bindings_end(fnz_workspace *ws);
 
 /* --- execute.c */
-/* Runs `b` with ws->given. `outs`: per output of graph 0, memory for its elements; NULL, or NULL
+/* Runs `b` with ws->inputs. `outs`: per output of graph 0, memory for its elements; NULL, or NULL
  * for one output: memory of the workspace. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                                            unsigned char *const *outs);
@@ -96,7 +96,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_stp_binding *
 /* Runs like fnz_executable_run(). `bound`: weights in place of the file's; NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx,
                                              const fnz_execution *run, const fnzi_run_state *bound);
-/* Sets ws->given[k] to the value of input k, a symbol, if the sizes of the other inputs decide it.
+/* Sets ws->inputs[k] to the value of input k, a symbol, if the sizes of the other inputs decide it.
  */
 FNZ_MUST_CHECK fnz_status fnzi_eng_give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t k);
 /* Copies input k as it is after the run, row-major, if the run wrote its memory through another

@@ -1,4 +1,4 @@
-/* bind_plan.c - makes the CPU's part of a binding: the program for the sizes of ws->given, its
+/* bind_plan.c - makes the CPU's part of a binding: the program for the sizes of ws->inputs, its
  * plan, a storage per buffer, an array per value, a prebuilt call or move per step of the plan. */
 #include "base/random.h"
 #include "engine/bind/bind.h"

@@ -179,7 +179,7 @@ fnz_status fnzi_bnd_undo_plan(fnz_context *ctx, fnzi_stp_binding *b, size_t most
   return status;
 }
 
-/* Copies the buffers of the state to `kept`, or back from there. */
+/* Copies the buffers of the state to `saved`, or back from there. */
 static void copy_saved(const fnzi_stp_binding *b, unsigned char *saved, bool is_saving) {
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
     size_t bytes = b->saved[i] ? b->plan.buffers.data[i].bytes : 0;

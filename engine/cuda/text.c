@@ -316,7 +316,7 @@ bool fnzi_cuda_kernel_is_same(const fnzi_cuda_kernel *a, const fnzi_cuda_kernel 
          a->grid == b->grid && strcmp(a->body, b->body) == 0;
 }
 
-/* The body of `made` may be another's memory. */
+/* The body of `added` may be another's memory. */
 static fnz_status add_kernel(fnz_context *ctx, fnzi_cuda_text *text, fnzi_cuda_kernel added,
                              uint32_t *kernel) {
   for (size_t k = 0; k < text->kernels.count; k++)

@@ -195,7 +195,8 @@ static inline void fnzi_cuda_text_numbers_set(fnzi_cuda_text *text, const int64_
   memcpy(text->numbers, numbers, count * sizeof *numbers);
   text->nnumbers = count;
 }
-/* Writes the text of a kernel whose table is `pending`, with the constants that `met` has found. */
+/* Writes the text of a kernel whose table is `pending`, with the constants that text->tables has.
+ */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_tables_apply(fnz_context *ctx, fnzi_cuda_text *text,
                                                  const fnz_buffer *body, fnz_buffer *out);
 /* Adds a variant of a kernel with one more operand, a pointer to the flag. It does nothing if the

@@ -230,7 +230,7 @@ bool fnzi_dev_small_layout(fnzi_stp_binding *b, const bool *is_input);
 FNZ_MUST_CHECK fnz_status fnzi_dev_small_open(fnz_workspace *ws, const fnzi_stp_binding *b);
 /* Says that the buffer is a result that is copied back with the flag. */
 bool fnzi_dev_small_is_output(const fnzi_stp_binding *b, uint32_t buffer);
-/* Returns the memory of the CPU for offset `at` of the workspace's memory on the device. */
+/* Returns the memory of the CPU for offset `offset` of the workspace's memory on the device. */
 unsigned char *fnzi_dev_small_at(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t offset);
 /* Copies inputs to the device, if `any_input`. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_small_up(fnz_workspace *ws, fnzi_stp_binding *b, bool any_input);

@@ -124,7 +124,7 @@ static fnz_status find_outputs(scheduler *r, const bool *stays, fnzi_dev_schedul
 
 /* --- What the device needs ----------------------------------------------------------------------
  */
-/* A later step reads, on the device, the bytes of `made`. */
+/* A later step reads, on the device, the bytes of `location`. */
 static bool is_read_by(const fnzi_pln_plan *plan, const fnzi_pln_step *step,
                        const fnzi_dev_placement *placement, const fnzi_pln_location *location) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
@@ -146,7 +146,7 @@ static bool is_read_by(const fnzi_pln_plan *plan, const fnzi_pln_step *step,
 }
 
 /* State is needed at the end, a temporary no longer than the plan says. */
-static bool is_needed(const scheduler *r, const fnzi_dev_schedule *route, size_t step,
+static bool is_needed(const scheduler *r, const fnzi_dev_schedule *schedule, size_t step,
                       uint32_t value) {
   const fnzi_pln_location *location = &r->plan->locations[value];
   const fnzi_pln_buffer *buffer = &r->plan->buffers.data[location->buffer];
@@ -155,20 +155,20 @@ static bool is_needed(const scheduler *r, const fnzi_dev_schedule *route, size_t
     end = buffer->last + 1u;
   bool found = buffer->kind == FNZI_PLN_STATE;
   for (size_t i = step + 1; i < end && !found; i++)
-    found = is_read_by(r->plan, &r->plan->steps.data[i], &route->steps[i], location);
-  for (uint32_t k = 0; k < route->noutputs && !found; k++)
-    found = have_overlap(&r->plan->outputs[route->outputs[k]], location);
+    found = is_read_by(r->plan, &r->plan->steps.data[i], &schedule->steps[i], location);
+  for (uint32_t k = 0; k < schedule->noutputs && !found; k++)
+    found = have_overlap(&r->plan->outputs[schedule->outputs[k]], location);
   return found;
 }
 
 /* Drops copies to the device of values that only the CPU reads. */
-static void trim(const scheduler *r, fnzi_dev_schedule *route) {
+static void trim(const scheduler *r, fnzi_dev_schedule *schedule) {
   for (size_t i = 0; i < r->plan->steps.count; i++) {
-    fnzi_dev_placement *w = &route->steps[i];
+    fnzi_dev_placement *w = &schedule->steps[i];
     uint32_t left = 0;
     for (uint32_t k = 0; k < w->after; k++) {
       uint32_t value = w->values[w->before + k];
-      if (is_needed(r, route, i, value))
+      if (is_needed(r, schedule, i, value))
         w->values[w->before + left++] = value;
     }
     w->after = left;

@@ -29,22 +29,22 @@ static int compare_first(const void *a, const void *b) {
 
 /* Puts an item at the lowest free offset. `placed` is sorted by offset, and has the item itself as
  * its next one. */
-static void put_lowest(item *placed_item, uint32_t count) {
-  item new = placed_item[count];
+static void put_lowest(item *placed, uint32_t count) {
+  item new = placed[count];
   size_t end = 0;
   uint32_t index = count;
   for (uint32_t i = 0; i < count; i++) {
-    if (placed_item[i].last < new.first || new.last < placed_item[i].first)
+    if (placed[i].last < new.first || new.last < placed[i].first)
       continue;
-    if (placed_item[i].offset >= end && placed_item[i].offset - end >= new.bytes)
+    if (placed[i].offset >= end && placed[i].offset - end >= new.bytes)
       break;
-    if (placed_item[i].offset + placed_item[i].bytes > end)
-      end = placed_item[i].offset + placed_item[i].bytes;
+    if (placed[i].offset + placed[i].bytes > end)
+      end = placed[i].offset + placed[i].bytes;
   }
   new.offset = end;
-  for (; index > 0 && placed_item[index - 1].offset > end; index--)
-    placed_item[index] = placed_item[index - 1];
-  placed_item[index] = new;
+  for (; index > 0 && placed[index - 1].offset > end; index--)
+    placed[index] = placed[index - 1];
+  placed[index] = new;
 }
 
 /* --- Many buffers: one after the other in time, into blocks that are free -----------------------

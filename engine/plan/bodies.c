@@ -8,7 +8,7 @@
 
 #include "engine/plan/planner.h"
 
-/* A body of a body is planned for each way to it. */
+/* A body of a body is planned for each path to it. */
 enum { MOST_BODIES = 4096 };
 
 typedef struct builder {

@@ -197,12 +197,12 @@ fnz_status fnzi_pln_bytes_round(fnzi_arena *arena, fnzi_pln_bytes a, int64_t cel
   return FNZ_OK;
 }
 
-/* Finds the first span that ends after `at`. */
-static uint32_t find_span(fnzi_pln_bytes set, int64_t index) {
+/* Finds the first span that ends after byte `offset`. */
+static uint32_t find_span(fnzi_pln_bytes set, int64_t offset) {
   uint32_t low = 0, high = set.count;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if (set.spans[middle].high > index)
+    if (set.spans[middle].high > offset)
       high = middle;
     else
       low = middle + 1;

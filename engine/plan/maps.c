@@ -131,9 +131,9 @@ fnz_status fnzi_pln_map_dense(fnzi_pln_planner *p, const fnz_geometry *g, bool r
   return FNZ_OK;
 }
 
-/* Cuts `size` elements from `at` on out of dimension `dim`. `size` 0: element `at`, without the
- * dimension. */
-static fnz_status cut(fnzi_pln_planner *p, const fnz_geometry *map, uint32_t dim, int64_t at,
+/* Cuts `size` elements from `start` on out of dimension `dim`. `size` 0: element `start`, without
+ * the dimension. */
+static fnz_status cut(fnzi_pln_planner *p, const fnz_geometry *map, uint32_t dim, int64_t start,
                       int64_t size, const fnz_geometry **out) {
   fnz_geometry *g;
   int64_t *sizes, *strides;
@@ -145,7 +145,7 @@ static fnz_status cut(fnzi_pln_planner *p, const fnz_geometry *map, uint32_t dim
     sizes[rank] = d == dim ? size : map->sizes[d];
     strides[rank++] = map->strides[d];
   }
-  g->offset = map->offset + at * map->strides[dim];
+  g->offset = map->offset + start * map->strides[dim];
   *out = g;
   return FNZ_OK;
 }

@@ -1,8 +1,8 @@
 /* overlap.c - checks by address that the memory passed to a run does not overlap where rule R5
  * forbids it.
  *
- * needs   ws->given: the memory of inputs; ws->outs, ws->given_arena: the memory of outputs, and
- * the arena
+ * needs   ws->inputs: the memory of inputs; ws->outputs, ws->arena_memory: the memory of outputs,
+ * and the arena
  * gives   OVERLAP with both names, if two overlap and one of them is written. Inputs are written by
  *         the program (if a guard lists them), as a state or as donated memory; outputs and the
  *         arena always are
@@ -71,7 +71,7 @@ static uint32_t pieces_of(const fnz_workspace *ws) {
   return inputs_of(ws) + (uint32_t)ws->exe->slots[FNZ_SIDE_OUTPUT].count + 1;
 }
 
-/* Returns output or arena piece `at`, which is no input. */
+/* Returns output or arena piece `index`, which is no input. */
 static const fnzi_stp_run_output *output_of(const fnz_workspace *ws, uint32_t index) {
   return index + 1 == pieces_of(ws) ? &ws->arena_memory : &ws->outputs[index - inputs_of(ws)];
 }
@@ -207,8 +207,8 @@ static void sort_by_address(seen *s, uint32_t count) {
     qsort(s, count, sizeof *s, by_first);
 }
 
-/* Lists the pieces in order of their addresses. ws->order keeps that order for the next run; unseen
- * pieces come last in it. */
+/* Lists the pieces in order of their addresses. ws->by_address keeps that order for the next run;
+ * unseen pieces come last in it. */
 static fnz_status order_by_address(fnz_workspace *ws, bool with_state, seen **out,
                                    uint32_t *count) {
   uint32_t *order = ws->by_address, unseen = 0;

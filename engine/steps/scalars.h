@@ -26,7 +26,7 @@ struct fnzi_stp_scalar_call {
     bool is_used;    /* of a group: operand k of the row or choice is such a scalar */
     uint8_t arg;     /* without code: index of its argument */
     fnz_dtype dtype; /* converted to */
-    size_t offset;   /* offset in b->taken */
+    size_t offset;   /* bytes from the start of b->scalar_cells */
   } cells[4];
 };
 
@@ -48,7 +48,7 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_scalar_cell(fnz_workspace *ws, fnzi_stp_bindi
  * that reads no other scalars. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_scalar_cells_add(fnz_workspace *ws, fnzi_stp_binding *b,
                                                     fnzi_stp_scalar_call *scalars);
-/* Finds the offset of argument k of a call in b->taken; false: it has no cell. */
+/* Finds the offset of argument k of a call in b->scalar_cells; false: it has no cell. */
 FNZI_SHARED bool fnzi_stp_scalar_find(const fnzi_stp_binding *b, const fnzi_krn_call *call,
                                       uint32_t k, fnz_dtype dtype, size_t *at);
 /* Allocates memory. Call when all steps are made. */

@@ -86,9 +86,9 @@ static inline fnz_status fnzi_stp_at_node(const fnz_workspace *ws, const fnzi_st
 }
 
 /* --- sizes.c */
-/* Instantiates the program for the sizes of ws->given: sets b->program. */
+/* Instantiates the program for the sizes of ws->inputs: sets b->program. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b);
-/* Copies ws->given with other values of all symbols, and without addresses of memory. The copy is
+/* Copies ws->inputs with other values of all symbols, and without addresses of memory. The copy is
  * valid until the next run. `choice`: which values, 0 to FNZI_STP_NEAR - 1. *found: the program
  * accepts them. */
 enum { FNZI_STP_NEAR = 5 };
@@ -146,7 +146,7 @@ FNZI_SHARED void fnzi_stp_elements_move(const fnz_geometry *from, const unsigned
 void fnzi_stp_elements_pack(const fnz_geometry *from, const unsigned char *from_start, void *rows);
 
 /* --- inputs.c */
-/* Sets ws->given for weights and state: memory that does not come with a call. */
+/* Sets ws->inputs for weights and state: memory that does not come with a call. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_inputs_set_weights(fnz_workspace *ws,
                                                       const fnz_executable_state *state);
 /* Takes the array that the interpreter has bound to input k, unless it is the file's own weight. */
@@ -155,9 +155,9 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_inputs_set_bound(fnz_workspace *ws, const fnz
 /* Fails with ARGUMENT if an input or output is in memory of the CPU and the executable has no
  * `staging`. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_staging_check(fnz_workspace *ws);
-/* Sets ws->given for inputs of the state to its addresses. */
+/* Sets ws->inputs for inputs of the state to its addresses. */
 FNZI_SHARED void fnzi_stp_inputs_set_state(fnz_workspace *ws);
-/* Sets ws->given to memory of the caller. */
+/* Sets ws->inputs to memory of the caller. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_inputs_set(fnz_workspace *ws, const fnz_memory *inputs);
 /* Computes the bytes up to the end of the last element. Fails with BOUNDS if an element is before
  * the start, and with OVERFLOW. */
@@ -167,9 +167,11 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_extent_bytes(fnz_context *ctx, const fnz_geom
 /* --- overlap.c */
 /* Sets is_written and is_guarded of the inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_overlap_open(fnz_executable *exe);
-/* Fails with OVERLAP if ws->given, ws->outs and ws->given_arena share memory that they must not. */
+/* Fails with OVERLAP if ws->inputs, ws->outputs and ws->arena_memory share memory that they must
+ * not. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_overlap_check(fnz_workspace *ws, bool with_state);
-/* Sets ws->outs for OUTPUT slot i to memory of the caller. Fails with BOUNDS, OVERLAP or ARGUMENT.
+/* Sets ws->outputs for OUTPUT slot i to memory of the caller. Fails with BOUNDS, OVERLAP or
+ * ARGUMENT.
  */
 FNZ_MUST_CHECK fnz_status fnzi_stp_output_set(fnz_workspace *ws, size_t i, const void *data,
                                               const fnz_geometry *layout);

@@ -69,7 +69,7 @@ static fnz_status add_point(builder *m, const fnzi_krn_call *call, uint16_t *out
 
 /* --- What is no row of point.def ----------------------------------------------------------------
  */
-/* Argument `at` as operand k: its elements as `dtype`, or as often the number. */
+/* Argument `index` as operand k: its elements as `dtype`, or as often the number. */
 static fnz_status choice_operand(builder *m, const fnzi_krn_call *call, uint8_t index, uint32_t k,
                                  fnz_dtype dtype, uint16_t *out) {
   const fnz_arg *arg = &call->args[index];

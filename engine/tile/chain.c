@@ -118,12 +118,13 @@ static fnz_status make_chain(fnzi_arena *arena, fnzi_tile_program *t, uint32_t f
   return FNZ_OK;
 }
 
-/* The chains of the first row from `at` on, behind conversions at most; NULL if it is in none. */
-static const fnzi_meta_chains *find_chains(const fnzi_tile_program *t, uint32_t at) {
-  while (at < t->nins &&
-         (t->ins[at].kind == FNZI_TILE_INS_CONVERT || t->ins[at].kind == FNZI_TILE_INS_KEEP))
-    at++;
-  return at < t->nins && t->ins[at].links ? t->ins[at].links->chains : NULL;
+/* The chains of the first table row from instruction `first` on, after conversions at most; NULL if
+ * it is in none. */
+static const fnzi_meta_chains *find_chains(const fnzi_tile_program *t, uint32_t first) {
+  while (first < t->nins &&
+         (t->ins[first].kind == FNZI_TILE_INS_CONVERT || t->ins[first].kind == FNZI_TILE_INS_KEEP))
+    first++;
+  return first < t->nins && t->ins[first].links ? t->ins[first].links->chains : NULL;
 }
 
 fnz_status fnzi_tile_chains_make(fnzi_arena *arena, fnzi_tile_program *t) {

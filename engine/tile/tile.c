@@ -126,14 +126,14 @@ static void convert(const fnzi_tile_program *t, const fnzi_tile_ins *ins, void *
 
 /* --- A tile -------------------------------------------------------------------------------------
  */
-/* Returns the address of element `at` of a row. */
+/* Returns the address of element `first` of a row. */
 static unsigned char *piece_of(const walk *w, uint16_t slot, int64_t row, int64_t first) {
   const fnzi_tile_slot_info *s = &w->tile->slots[slot];
   return w->slots[slot] + row * s->row_step + first * s->step;
 }
 
 /* Consecutive elements of each slot: a whole tile, or a piece of a row that starts at element
- * `at`. */
+ * `first`. */
 typedef struct piece {
   int64_t row, first, count;
 } piece;
