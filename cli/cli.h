@@ -125,9 +125,6 @@ enum {
   ROW(REGIONS, "--regions", NULL, "programs with bodies of branches and loops, and with state")    \
   ROW(PLANT, "--plant", NULL,                                                                      \
       "make mistakes in functional forms of IN or of random programs, and count those found")      \
-  ROW(JUDGE, "--judge", NULL,                                                                      \
-      "with --symbolic: compare the two methods for symbolic sizes; with --plant, make mistakes "  \
-      "in one")                                                                                    \
   ROW(JOBS, "--jobs", "N", "number of threads that draw and compare programs (1)")                 \
   ROW(CHECK_SCHEMAS, "--check-schemas", NULL,                                                      \
       "fail if an operator writes or aliases other than its schema says")                          \
@@ -320,7 +317,7 @@ typedef struct cli_verb {
       "  fnz hash model.pt2 --structure           # of any size at once: weights are not read\n")  \
   ROW(fuzz, "[IN...]", 0, CLI_MOST_FILES, false,                                                   \
       CLI_TAKES(CLI_JSON, CLI_SEED, CLI_COUNT, CLI_FIRST, CLI_AGAINST, CLI_JOBS, CLI_SYMBOLIC,     \
-                CLI_REGIONS, CLI_PLANT, CLI_JUDGE, CLI_OPS),                                       \
+                CLI_REGIONS, CLI_PLANT, CLI_OPS),                                                  \
       FNZ_READING_MAP, "compare random programs with their functional forms",                      \
       "  fnz fuzz --seed 7 --count 1000000 --jobs 4\n"                                             \
       "  fnz fuzz --seed 7 --first 1234 --count 1 > wrong.fnz || fnz verify wrong.fnz\n"           \

@@ -75,9 +75,6 @@ static int check_options(const cli_call *call) {
   if (symbolic && against && strcmp(against, "engine") == 0)
     return cli_usage(call, "programs of unknown sizes are not run by the engine; leave out "
                            "--symbolic or --against engine");
-  if (cli_has(call, CLI_JUDGE) && (!symbolic || against))
-    return cli_usage(call, "--judge compares methods for sizes that a run knows: give --symbolic, "
-                           "and leave out --against");
   if (symbolic && cli_has(call, CLI_REGIONS))
     return cli_usage(call, "--symbolic and --regions are two kinds of programs; give one of them");
   if (plants && against)
@@ -108,7 +105,6 @@ static int read_options(const cli_call *call, fnzi_soak_options *out) {
               : cli_has(call, CLI_REGIONS)  ? FNZI_SOAK_REGIONS
                                             : FNZI_SOAK_PLAIN;
   out->plants = cli_has(call, CLI_PLANT);
-  out->judges = cli_has(call, CLI_JUDGE);
   out->checks = checks_of(call->options[CLI_AGAINST]);
   out->found = print_finding;
   out->progress = tell_progress;
@@ -149,8 +145,7 @@ static int read_given(cli_call *call, fuzzing *f) {
 
 /* The answer to the run: nothing is wrong, and nothing was left out. */
 static int conclude(const fuzzing *f, const fnzi_soak_report *report) {
-  const bool checks = !f->options.plants && !f->options.judges;
-  const char *gap = !checks ? NULL : fnzi_soak_gap(report, f->options.checks);
+  const char *gap = f->options.plants ? NULL : fnzi_soak_gap(report, f->options.checks);
   if (f->what[0]) {
     cli_fail(f->call, FNZ_CLASS_DIFFERENT, "fuzz", "seed %llu, %s",
              (unsigned long long)f->options.seed, f->what);
@@ -215,9 +210,7 @@ static int fuzz(cli_call *call, fuzzing *f) {
     const char *prefix = f->what[0] ? "# " : "";
     /* Lines begin with `prefix`: behind a program they are comments of it. */
     const bool is_long = cli_has(call, CLI_VERBOSE);
-    if (cli_has(call, CLI_JUDGE))
-      fnzi_method_print(stdout, prefix, &report.methods);
-    else if (cli_has(call, CLI_PLANT))
+    if (cli_has(call, CLI_PLANT))
       (is_long ? fnzi_plant_print : fnzi_plant_summary)(stdout, prefix, &report.plants);
     else
       (is_long ? fnzi_soak_print : fnzi_soak_summary)(stdout, prefix, &report);

@@ -54,7 +54,7 @@ static fnz_status pass_numbers(fnz_context *ctx, const fnz_program *program,
   bool has_forms =
       options->asked.views == FNZ_VIEWS_KEEP || options->asked.state == FNZ_STATE_EPILOGUE;
   bool stays = false;
-  FNZ_TRY(fnzi_pass_program(ctx, program, options, notes, NULL, out));
+  FNZ_TRY(fnzi_pass_program(ctx, program, options, notes, out));
   bool failed = notes && notes->failures.count;
   if (has_forms && !failed)
     FNZ_TRY(is_functional(ctx, program, options, &stays));

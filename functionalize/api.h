@@ -35,14 +35,5 @@ FNZ_MUST_CHECK fnz_status fnzi_functionalize_explained(fnz_context *ctx, const f
 FNZ_MUST_CHECK fnz_status fnzi_functionalize_recorded(fnz_context *ctx, const fnz_program *program,
                                                       const fnz_functionalize_options *options,
                                                       fnz_program **out);
-/* Works like fnz_functionalize() without options; the method is the caller's. */
-FNZ_MUST_CHECK fnz_status fnzi_functionalize_by(fnz_context *ctx, const fnz_program *program,
-                                                fnzi_pass_method method, fnz_program **out);
-
-/* --- decompose/api.c -------------------------------------------------------------------------- */
-/* Works like fnz_decompose(); the method is the caller's. */
-FNZ_MUST_CHECK fnz_status fnzi_decompose_by(fnz_context *ctx, const fnz_program *program,
-                                            const fnz_decompose_options *options,
-                                            fnzi_pass_method method, fnz_program **out);
 
 #endif

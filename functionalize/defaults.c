@@ -43,10 +43,3 @@ fnz_status fnzi_functionalize_recorded(fnz_context *ctx, const fnz_program *prog
   full.asked.views = FNZ_VIEWS_COPY;
   return fnzi_functionalize(ctx, program, &full, out);
 }
-
-fnz_status fnzi_functionalize_by(fnz_context *ctx, const fnz_program *program,
-                                 fnzi_pass_method method, fnz_program **out) {
-  const fnzi_pass_options options = {.asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT, .method = method};
-  *out = NULL;
-  return fnzi_functionalize(ctx, program, &options, out);
-}

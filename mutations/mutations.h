@@ -81,6 +81,7 @@ typedef struct fnzi_mutation_call {
   fnzi_geometry_reader *geometry_of; /* the written tensor is known by the address of its own */
   void *user;
   bool elementwise; /* eager computes and writes it in one loop */
+  fnzi_ints *ints;  /* of sizes that are expressions; NULL: all are numbers */
 } fnzi_mutation_call;
 
 /* Whether eager reads this operand as a number before it writes, and as nothing else. */

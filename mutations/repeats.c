@@ -80,19 +80,25 @@ int fnzi_mutation_number(const fnzi_mutation_call *c, const fnz_geometry *target
   return value >= 0 ? value : fnzi_op_param(c->op, "values");
 }
 
+static const char repeated[] = "it decides whether an element that is shown repeatedly is written";
+
 bool fnzi_mutation_writes_alike(const fnzi_mutation_call *c, const fnz_geometry *target) {
   int param;
   const fnzi_chooser by = fnzi_repeated_by(c->op, &param);
   int64_t sizes[FNZ_MAX_RANK];
   fnz_geometry one = *target;
-  if (by == FNZI_CHOOSER_NONE || fnzi_int_is_symbolic(target)) /* not known */
+  if (by == FNZI_CHOOSER_NONE)
     return false;
   one.sizes = sizes;
   for (uint32_t d = 0; d < target->rank; d++) {
-    bool is_one_place = target->strides[d] == 0 && target->sizes[d] > 1;
+    const fnzi_int size = fnzi_int_size(target, d);
+    const bool is_one_place =
+        target->strides[d] == 0 && !fnzi_int_is(size, 0) && !fnzi_int_is(size, 1);
+    if (is_one_place && !fnzi_int_decide_at_least(c->ints, size, fnzi_int_of(1), repeated))
+      return false; /* without elements, nothing is written */
     sizes[d] = is_one_place ? 1 : target->sizes[d];
     if (is_one_place && differs_along(c, by, &c->args[param], target, d))
       return false;
   }
-  return fnzi_oracle_relate_self(NULL, &one, FNZI_MUCH_WORK) == FNZI_DISJOINT;
+  return fnzi_oracle_relate_self(c->ints, &one, FNZI_MUCH_WORK) == FNZI_DISJOINT;
 }

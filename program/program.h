@@ -210,9 +210,7 @@ struct fnz_program {
   const char *torch_version;
   int schema_major, schema_minor; /* up to FNZI_MOST_SCHEMA, which the text form has room for */
   struct fnzi_ints *ints; /* of words that are expressions, while functionalize/ works; borrowed */
-  struct fnzi_oracle_log
-      *decisions;           /* while functionalize/ makes it, for symbolic sizes; borrowed */
-  int64_t slack;            /* of the pass: nodes that it may still make beyond 4 for each */
+  int64_t slack;          /* of the pass: nodes that it may still make beyond 4 for each */
   struct fnzi_notes *notes; /* while functionalize/ makes it and keeps track of why; borrowed */
   fnzi_extras *extras;      /* NULL: it is not from a .pt2 file */
   fnzi_blob *file;          /* the bytes that it is read from, if it owns them; else NULL */

@@ -134,7 +134,8 @@ static fnz_status check_setting(const reading *r, const fnz_arg *arg) {
 static fnz_status read_role(reading *r, const fnz_arg *arg, fnzi_hop_role role) {
   switch (role) {
   case FNZI_HOP_PRED:
-    if (arg->tag != FNZ_ARG_VALUE && arg->tag != FNZ_ARG_SYMBOL && arg->tag != FNZ_ARG_BOOL)
+    if (arg->tag != FNZ_ARG_VALUE && arg->tag != FNZ_ARG_SYMBOL && arg->tag != FNZ_ARG_BOOL &&
+        arg->tag != FNZI_ARG_TRUTH)
       return bad_arg(r, "a tensor, a symbol or a bool");
     r->out->pred = arg;
     return FNZ_OK;

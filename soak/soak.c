@@ -146,10 +146,8 @@ static void run_part(part *p) {
 static void *run_thread(void *argument) {
   part *p = argument;
   const fnzi_soak_options *o = p->all->options;
-  p->status = fnzi_worker_open(&p->worker, o->plants && !o->judges);
+  p->status = fnzi_worker_open(&p->worker, o->plants);
   p->worker.kind = o->kind;
-  p->worker.methods = o->judges ? &p->report.methods : NULL;
-  p->worker.plants = o->plants;
   if (p->status == FNZ_OK)
     run_part(p);
   fnzi_worker_close(&p->worker);
@@ -198,7 +196,6 @@ fnz_status fnzi_soak_run(const fnzi_soak_options *options, fnzi_soak_report *out
     fnzi_counts_add(out->refusals, from->refusals, FNZ_CLASS_COUNT);
     fnzi_counts_add(out->draws, from->draws, FNZI_VERDICTS);
     fnzi_plant_counts_add(&out->plants, &from->plants);
-    fnzi_method_counts_add(&out->methods, &from->methods);
     out->keep += from->keep;
     out->strided += from->strided;
     out->thorough += from->thorough;

@@ -4,7 +4,6 @@
 #define FNZI_SOAK_H
 
 #include "soak/counts.h"
-#include "soak/methods.h"
 #include "soak/plant.h"
 #include "soak/verdicts.h"
 
@@ -42,8 +41,6 @@ typedef struct fnzi_soak_options {
   fnzi_soak_kind kind;         /* of programs */
   bool plants; /* plants mistakes in functional forms (soak/plant.h), and checks nothing else;
                   reports the first missed mistake of each kind, and none ends the run */
-  bool judges; /* compares two methods on symbolic programs (soak/methods.h), and checks nothing
-                  else; with `plants`, whether it finds mistakes of the second one */
   const fnz_program *const *given; /* `ngiven` of them, of FNZI_SOAK_GIVEN */
   size_t ngiven;
   /* NULL, or called for a wrong program, by one thread at a time. */
@@ -62,7 +59,6 @@ typedef struct fnzi_soak_report {
   fnzi_soak_kind kind;
   uint64_t draws[FNZI_VERDICTS]; /* of symbolic programs at choices of sizes */
   fnzi_plant_counts plants;
-  fnzi_method_counts methods;
 } fnzi_soak_report;
 
 /* Programs from which on every bucket must have something in it. */

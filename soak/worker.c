@@ -66,18 +66,10 @@ static fnzi_verdict try_plants(fnzi_worker *w, choices *c, fnzi_random_counts *c
                 : FNZI_VERDICT_EQUAL;
 }
 
-static fnzi_verdict try_methods(fnzi_worker *w, choices *c, fnzi_random_counts *counts,
-                                fnz_program **p) {
-  if (fnzi_symbolic_program(w->ctx, c, counts, p) != FNZ_OK)
-    return fnzi_judge_nothing(w->judge);
-  return fnzi_judge_methods(w->judge, *p, w->turn, w->plants, w->methods);
-}
-
 fnzi_verdict fnzi_worker_try(fnzi_worker *w, choices *c, unsigned checks,
                              fnzi_random_counts *counts, fnz_buffer *text) {
   fnz_program *p = NULL;
-  fnzi_verdict v = w->methods                      ? try_methods(w, c, counts, &p)
-                   : w->planter                    ? try_plants(w, c, counts, &p)
+  fnzi_verdict v = w->planter                      ? try_plants(w, c, counts, &p)
                    : w->kind == FNZI_SOAK_SYMBOLIC ? try_symbolic(w, c, checks, counts, &p)
                                                    : try_plain(w, c, checks, counts, &p);
   const fnz_program *shown = p ? p : w->given;

@@ -17,8 +17,6 @@ typedef struct fnzi_worker {
   fnzi_judge *judge;
   fnzi_soak_kind kind;           /* of programs that are drawn */
   fnzi_planter *planter;         /* NULL: programs are compared as they are */
-  fnzi_method_counts *methods;   /* NULL: methods are not compared */
-  bool plants;                   /* with `methods`: mistakes of one are to be found */
   const fnz_program *given;      /* of FNZI_SOAK_GIVEN: the program at hand */
   uint64_t turn;                 /* of the planter */
   uint64_t draws[FNZI_VERDICTS]; /* for the last program of unknown sizes, at choices of sizes */

@@ -11,6 +11,8 @@ fnz_status fnzi_resolve_itself(fnzi_resolving *r) {
   return fnzi_composite_is_self(r);
 }
 
+static const char channels_last[] = "it decides whether a tensor has channels last, or is copied";
+
 /* Channels-last: dimension 1 has the smallest stride, then the later dimensions from the last to 2,
  * then 0. */
 static bool is_channels_last(fnzi_ints *s, const fnz_geometry *g, uint32_t rank) {
@@ -20,7 +22,9 @@ static bool is_channels_last(fnzi_ints *s, const fnz_geometry *g, uint32_t rank)
   for (uint32_t k = 0; k < rank; k++) {
     uint32_t d = k == 0 ? 1 : k == rank - 1 ? 0 : rank - k;
     const fnzi_int size = fnzi_int_size(g, d);
-    if (!fnzi_int_is(size, 1) && !fnzi_int_same(fnzi_int_stride(g, d), stride))
+    if (!fnzi_int_same(fnzi_int_stride(g, d), stride) &&
+        !fnzi_int_decide_same(s, size, fnzi_int_of(1), channels_last) &&
+        !fnzi_int_decide_same(s, fnzi_int_stride(g, d), stride, channels_last))
       return false;
     stride = fnzi_int_is(size, 0) ? stride : fnzi_int_mul(s, stride, size);
   }
@@ -71,9 +75,12 @@ fnz_status fnzi_resolve_sum_to_size(fnzi_resolving *r) {
   fnzi_int *sizes;
   size_t rank;
   FNZ_TRY(fnzi_composite_arg_ints(r, 1, &sizes, &rank));
-  r->out->may_be_self = rank && rank == r->self->rank;
-  return rank && fnzi_int_has_sizes(r->self, sizes, (uint32_t)rank) ? fnzi_composite_is_self(r)
-                                                                    : keep(r);
+  bool is_self = rank && rank == r->self->rank;
+  r->out->may_be_self = is_self;
+  for (uint32_t d = 0; is_self && d < rank; d++)
+    is_self = fnzi_int_decide_same(r->ints, fnzi_int_size(r->self, d), sizes[d],
+                                   "it decides whether there is something to sum");
+  return is_self ? fnzi_composite_is_self(r) : keep(r);
 }
 
 /* The product of one tensor is that tensor. */
@@ -93,8 +100,10 @@ static bool suggests(const fnz_geometry *g, int64_t format) {
 /* `to` in all its forms: _to_copy, unless nothing changes and `copy` is false. */
 static fnz_status to_dtype(fnzi_resolving *r, fnz_arg dtype, fnz_arg format, bool copy) {
   bool same_dtype = dtype.tag != FNZ_ARG_DTYPE || dtype.u.i == (int64_t)r->self->dtype;
-  bool same_format =
-      format.tag != FNZ_ARG_MEMORY_FORMAT || format.u.i == 4 || suggests(r->self, format.u.i);
+  const bool asks = format.tag == FNZ_ARG_MEMORY_FORMAT && format.u.i != 4;
+  bool same_format = !asks || suggests(r->self, format.u.i);
+  if (asks && r->ints && fnzi_int_is_symbolic(r->self))
+    fnzi_ints_leave_open(r->ints);
   if (same_dtype && same_format && !copy)
     return fnzi_composite_is_self(r);
   fnz_arg args[7] = {fnzi_arg_default()};

@@ -244,7 +244,7 @@ static bool locate(fnzi_ints *s, const fnz_geometry *from, const fnz_geometry *t
 }
 
 fnz_status fnzi_path_box(fnzi_int_space in, const fnz_geometry *from, const fnz_geometry *to,
-                         bool strides, fnzi_path *path, bool *found) {
+                         fnzi_path *path, bool *found) {
   walk w = {in.ints, in.arena, path, from};
   box b;
   *path = (fnzi_path){NULL, 0, 0};
@@ -253,16 +253,6 @@ fnz_status fnzi_path_box(fnzi_int_space in, const fnz_geometry *from, const fnz_
   if (!*found)
     return FNZ_OK;
   locate_ones(from, to, &b);
-  if (strides) {
-    /* A dimension of one element may lie within one of more: its stride is then a step there. */
-    for (uint32_t j = 0; j < to->rank; j++) {
-      const int d = b.source[j];
-      if (d == NEW_DIM || to->sizes[j] != 1 || from->sizes[d] == 1 || from->strides[d] < 1 ||
-          to->strides[j] < from->strides[d] || to->strides[j] % from->strides[d])
-        continue;
-      b.step[d] = (fnzi_int){to->strides[j] / from->strides[d]};
-    }
-  }
   FNZ_TRY(cut_dims(&w, from, &b));
   FNZ_TRY(order_dims(&w, to, &b));
   return add_dims(&w, to, &b);

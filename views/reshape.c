@@ -6,6 +6,24 @@
 #include "views/rule.h"
 #include "views/composites.h"
 
+static const char by_strides[] = "it decides whether other sizes show the same memory, or a copy";
+
+/* The dimension steps over the run behind it. */
+static bool is_next(fnzi_ints *s, const fnz_geometry *g, uint32_t d, fnzi_int stride) {
+  return fnzi_int_same(fnzi_int_stride(g, d), stride) ||
+         fnzi_int_decide_same(s, fnzi_int_size(g, d), fnzi_int_of(1), by_strides) ||
+         fnzi_int_decide_same(s, fnzi_int_stride(g, d), stride, by_strides);
+}
+
+/* The next size is one more of the run. Sizes of `filled` elements are assigned so far. */
+static bool is_of_run(fnzi_ints *s, fnzi_int run, fnzi_int filled, fnzi_int size) {
+  if (fnzi_int_is(size, 1) || fnzi_int_same(filled, run))
+    return fnzi_int_is(size, 1);
+  return fnzi_int_is_product(s, run, filled, size) ||
+         !(fnzi_int_is_at_least(s, filled, run) ||
+           fnzi_int_decide_same(s, run, filled, by_strides));
+}
+
 /* Cuts the base into runs of dimensions that step through memory uniformly, and assigns the new
  * sizes to the runs from the last one on; the sizes of each run must have its number of elements.
  */
@@ -32,19 +50,18 @@ bool fnzi_view_strides(fnzi_ints *s, const fnz_geometry *base, const fnzi_int *s
   uint32_t next = rank; /* sizes[next..] are assigned */
   for (uint32_t d = base->rank; d > 0;) {
     fnzi_int step = fnzi_int_stride(base, d - 1), run = fnzi_int_size(base, d - 1), filled = {1};
-    for (d--; d > 0 && (fnzi_int_is(fnzi_int_size(base, d - 1), 1) ||
-                        fnzi_int_same(fnzi_int_stride(base, d - 1), fnzi_int_mul(s, run, step)));
-         d--)
+    for (d--; d > 0 && is_next(s, base, d - 1, fnzi_int_mul(s, run, step)); d--)
       run = fnzi_int_mul(s, run, fnzi_int_size(base, d - 1));
-    while (next > 0 && (!fnzi_int_is_at_least(s, filled, run) || fnzi_int_is(sizes[next - 1], 1))) {
+    while (next > 0 && is_of_run(s, run, filled, sizes[next - 1])) {
       out[--next] = fnzi_int_mul(s, filled, step);
       filled = fnzi_int_mul(s, filled, sizes[next]);
     }
     if (!fnzi_int_same(filled, run) &&
-        !(fnzi_int_is_at_least(s, filled, run) && fnzi_int_is_at_least(s, run, filled)))
+        !(fnzi_int_is_at_least(s, filled, run) && fnzi_int_is_at_least(s, run, filled)) &&
+        !fnzi_int_decide_same(s, run, filled, by_strides))
       return false;
   }
-  while (next > 0 && fnzi_int_is(sizes[next - 1], 1))
+  while (next > 0 && fnzi_int_decide_same(s, sizes[next - 1], fnzi_int_of(1), by_strides))
     out[--next] = fnzi_int_of(1);
   return next == 0;
 }

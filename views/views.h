@@ -88,11 +88,9 @@ typedef struct fnzi_path {
 /* The steps select, slice, permute, unsqueeze and expand that lead from one window of a storage to
  * another, at most one per dimension and kind, by geometry alone. *found is false when
  * the second window is not made of whole ranges of the first one's dimensions. A range of one
- * element has step 1; with `strides` the step that its stride says, so that the same view has the
- * same steps at all sizes. */
+ * element has step 1. */
 FNZ_MUST_CHECK fnz_status fnzi_path_box(fnzi_int_space in, const fnz_geometry *from,
-                                        const fnz_geometry *to, bool strides, fnzi_path *path,
-                                        bool *found);
+                                        const fnz_geometry *to, fnzi_path *path, bool *found);
 /* The path over the flat memory: the root in memory order, as one dimension, under the right dtype,
  * and one as_strided. Exists when the root fills its memory (else *found is false). */
 FNZ_MUST_CHECK fnz_status fnzi_path_flat(fnzi_int_space in, const fnz_geometry *root,

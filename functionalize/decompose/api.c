@@ -44,13 +44,11 @@ static fnz_status complete(fnz_context *ctx, const fnz_program *program,
 }
 
 static fnz_status replay(fnz_context *ctx, const fnz_program *program,
-                         const fnz_decompose_options *o, fnzi_pass_method method,
-                         fnz_program **out) {
+                         const fnz_decompose_options *o, fnz_program **out) {
   const fnzi_dcm_set *set = fnzi_dcm_set_find(o->set);
   const expander e = {{fnzi_dcm_set_casts(set), fnzi_dcm_set_has_pairs(set), may_expand, expand},
                       {set, o}};
-  fnzi_pass_options full = {
-      .asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT, .expander = &e.base, .method = method};
+  fnzi_pass_options full = {.asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT, .expander = &e.base};
   bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
   full.asked.views = o->views;
   full.asked.state = ends_in_writes ? FNZ_STATE_EPILOGUE : FNZ_STATE_OUTPUTS;
@@ -72,13 +70,12 @@ static void rename_readers(fnz_program *p, const fnz_decompose_options *o) {
 }
 
 static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
-                            const fnz_decompose_options *o, fnzi_pass_method method,
-                            fnz_program **out) {
+                            const fnz_decompose_options *o, fnz_program **out) {
   fnzi_dcm_looped looped = {NULL, NULL};
   const fnzi_dcm_loops loops = fnzi_dcm_set_loops(fnzi_dcm_set_find(o->set));
   if (loops != FNZI_DCM_LOOPS_any)
     FNZ_TRY(fnzi_dcm_loop(ctx, program, loops, &looped));
-  fnz_status status = replay(ctx, looped.program ? looped.program : program, o, method, out);
+  fnz_status status = replay(ctx, looped.program ? looped.program : program, o, out);
   if (status == FNZ_OK && looped.program && o->origins)
     fnzi_expl_origins_lead_on(*o->origins, looped.sources);
   fnz_program_destroy(looped.program);
@@ -91,14 +88,13 @@ static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
              : FNZ_OK;
 }
 
-fnz_status fnzi_decompose_by(fnz_context *ctx, const fnz_program *program,
-                             const fnz_decompose_options *options, fnzi_pass_method method,
-                             fnz_program **out) {
+fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
+                         const fnz_decompose_options *options, fnz_program **out) {
   fnz_decompose_options o;
   *out = NULL;
   FNZ_TRY(complete(ctx, program, options, &o));
   fnzi_task_begin(ctx, "decompose", NULL, 0);
-  fnz_status status = decompose(ctx, program, &o, method, out);
+  fnz_status status = decompose(ctx, program, &o, out);
   status = fnzi_task_end(ctx, status);
   if (status == FNZ_OK)
     return FNZ_OK;
@@ -109,11 +105,6 @@ fnz_status fnzi_decompose_by(fnz_context *ctx, const fnz_program *program,
   fnz_program_destroy(*out);
   *out = NULL;
   return status;
-}
-
-fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
-                         const fnz_decompose_options *options, fnz_program **out) {
-  return fnzi_decompose_by(ctx, program, options, FNZI_PASS_COMPUTED, out);
 }
 
 bool fnz_decomposition_keeps(const char *set, const fnz_op *op) {

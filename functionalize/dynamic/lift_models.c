@@ -1,10 +1,10 @@
-/* lift_models.c - the source's nodes that a graph of the results was made from, as far as they read
- * numbers or assert, and the sizes that its nodes determine.
+/* lift_models.c - the source's nodes that a graph of the result was made from, as far as they read
+ * numbers or assert.
  *
- * needs   a graph of the results, and the graph of the source that it was made from
+ * needs   a graph of the result, and the graph of the source that it was made from
  * keeps   the order in which the pass replays nodes: the nodes of an inlined body are at the place
  *         of its region, at most FNZI_MAX_NESTING deep; no recursion
- * gives   l->models, l->determined */
+ * gives   l->models */
 #include "functionalize/dynamic/lift.h"
 
 #include "program/region_ops.h"
@@ -23,22 +23,6 @@ static fnz_status add_model(fnzi_lifter *l, const fnzi_graph *graph, const fnzi_
       (!fnzi_is_size_node(node) || fnzi_determines_used(l->sizes, graph, node)))
     FNZI_PUSH(l->ctx, &l->models, model);
   return FNZ_OK;
-}
-
-/* --- what data makes -------------------------------------------------------------------------- */
-static void add_determined(fnzi_lifter *l, const fnz_geometry *g) {
-  for (uint32_t d = 0; g && g->symbols && d < g->rank; d++) {
-    const fnzi_expr *e = g->symbols[d] ? l->sizes->symbols[g->symbols[d]] : NULL, *of;
-    if (e && fnzi_expr_is_linear(e, &of) && fnzi_is_data_symbol(of) &&
-        !fnzi_expr_is_among(l->determined.data, l->determined.count, e))
-      l->determined.data[l->determined.count++] = e;
-  }
-}
-
-static void add_results(fnzi_lifter *l, const fnzi_graph *graph, const fnzi_node *node) {
-  FNZI_EACH_ARG(each, node->outputs, fnzi_node_determines(node) ? node->noutputs : 0)
-    if (fnzi_is_reference(each.arg))
-      add_determined(l, graph->values.data[each.arg->u.value].geometry);
 }
 
 /* --- graphs ----------------------------------------------------------------------------------- */
@@ -77,14 +61,13 @@ static fnz_status add_graphs(fnzi_lifter *l) {
       continue;
     }
     FNZ_TRY(add_model(l, graph, node));
-    add_results(l, graph, node);
   }
   return FNZ_OK;
 }
 
 /* Graphs come before the bodies that they call. */
 static fnz_status note_autocast(fnzi_lifter *l) {
-  const fnz_program *p = l->results[0];
+  const fnz_program *p = l->result;
   const fnzi_graph *graph = fnzi_graph_at(p, l->graph);
   for (size_t n = 0; n < graph->nodes.count; n++) {
     fnzi_hop hop;
@@ -99,8 +82,7 @@ static fnz_status note_autocast(fnzi_lifter *l) {
 }
 
 fnz_status fnzi_lift_models(fnzi_lifter *l) {
-  l->models.count = l->determined.count = l->reading = 0;
-  FNZI_NEW(l->arena, l->sizes->set.all.count, &l->determined.data);
+  l->models.count = l->reading = 0;
   FNZ_TRY(note_autocast(l));
   return add_graphs(l);
 }

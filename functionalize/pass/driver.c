@@ -53,6 +53,8 @@ static fnz_status replay_next(fnzi_pass *p) {
   while (status != FNZ_OK && p->all->top != p) /* a pass over a body failed before its first node */
     fnzi_pass_stack_pop(p->all);
   if (status != FNZ_OK) {
+    if (p->wrapper->ints)
+      fnzi_ints_stop_at(p->wrapper->ints, (fnzi_ints_node){p->index, p->at});
     fnzi_node_place(p->from, p->index, p->at, where);
     FNZ_TRY(fnzi_pass_failure_recover(p, node, fnzi_at(p->ctx, status, "%s", where)));
   }
@@ -113,8 +115,7 @@ typedef struct job {
   fnz_context *ctx;
   const fnz_program *program;
   const fnzi_pass_options *options;
-  fnzi_notes *notes;          /* NULL for none */
-  fnzi_oracle_log *decisions; /* NULL for none */
+  fnzi_notes *notes; /* NULL for none */
   fnzi_pass_alias_sets alias_sets;
 } job;
 
@@ -122,7 +123,6 @@ static fnz_status open(const job *j, fnzi_pass_stack *all, fnzi_pass *p) {
   FNZ_TRY(fnz_recorder_create(j->ctx, NULL, &p->recorder));
   p->to = all->to = fnzi_rec_program(p->recorder);
   p->to->notes = j->notes;
-  p->to->decisions = j->decisions;
   p->to->ints = j->program->ints;
   p->to->slack = (int64_t)j->ctx->limits.slice_nodes;
   return fnzi_pass_wrapper_make(p);
@@ -168,7 +168,7 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
   if (status == FNZ_OK && !p.must_restart)
     *out = fnzi_rec_take(p.recorder);
   if (*out)
-    (*out)->notes = NULL, (*out)->decisions = NULL;
+    (*out)->notes = NULL;
   fnzi_pass_tables_free(&p);
   fnzi_pass_inputs_free(&p);
   fnz_wrapper_destroy(p.wrapper);
@@ -188,9 +188,8 @@ static bool may_merge(fnz_status status, fnzi_pass_alias_sets *alias_sets) {
 
 fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
                              const fnzi_pass_options *options, fnzi_notes *notes,
-                             fnzi_oracle_log *decisions, fnz_program **out) {
-  job j = {
-      .ctx = ctx, .program = program, .options = options, .notes = notes, .decisions = decisions};
+                             fnz_program **out) {
+  job j = {.ctx = ctx, .program = program, .options = options, .notes = notes};
   fnzi_arena arena;
   bool restart = true;
   *out = NULL;
@@ -200,8 +199,6 @@ fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
   while (restart && status == FNZ_OK) {
     if (notes)
       fnzi_notes_clear(notes);
-    if (decisions)
-      decisions->taken.count = 0;
     status = attempt(&j, &restart, out);
     bool failed = notes && notes->failures.count;
     if (may_merge(failed ? FNZ_UNSUPPORTED : status, &j.alias_sets)) {

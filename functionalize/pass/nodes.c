@@ -175,7 +175,7 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   p->wrapper->why = fnzi_why_node(node);
   p->wrapper->notes = p->to->notes;
   if (p->wrapper->ints)
-    fnzi_ints_ask_about(p->wrapper->ints, node, p->index != 0);
+    fnzi_ints_ask_about(p->wrapper->ints, (fnzi_ints_node){p->index, p->at});
   FNZ_TRY(find_results(p, node, &r));
   FNZ_TRY(fnzi_args_clone(&p->wrapper->scratch, node->args, node->op->nparams, node->op->nparams,
                           &args));

@@ -159,7 +159,7 @@ static bool is_written(const fnzi_pass *p, uint32_t k) {
 static bool matters(const fnzi_pass *p, const bool *used, uint32_t k) {
   if (!p->inputs[k] || p->from->inputs[k].kind != FNZ_INPUT_USER)
     return false;
-  bool may_have_elements = p->wrapper->decisions || !fnzi_int_is_empty(&p->roots[k]->geometry);
+  bool may_have_elements = !fnzi_int_is_empty(&p->roots[k]->geometry);
   return may_have_elements && used[p->graph->inputs[k].u.value];
 }
 

@@ -64,7 +64,7 @@ static bool shows_all(const fnzi_pass *p, uint32_t k) {
         fnzi_oracle_relate(p->wrapper->ints, &now->geometry, &root->geometry, NULL, FNZI_MUCH_WORK);
     all = r == FNZI_EQUAL || r == FNZI_CONTAINS;
   }
-  return fnzi_oracle_agreed(p->wrapper->decisions, all) && all;
+  return all;
 }
 
 /* The final value of memory that input k is, or that it was moved away from or shows only a part
@@ -242,9 +242,8 @@ static fnz_status mark_own(fnzi_pass *p, const fnzi_pass_output_list *out) {
   return FNZ_OK;
 }
 
-/* An input whose sizes or strides have changed, or an output in dense memory of its own, has other
- * strides than its value is recorded with: the window says which, at all sizes
- * that are tried. Other outputs are not asked: each answer is one more turn of the trials. */
+/* An input whose sizes or strides have changed, or an output in dense memory of its own, may have
+ * other strides than its value is recorded with: the window says which. */
 static fnz_status say_strides(fnzi_pass *p, const fnzi_pass_output_list *out) {
   const fnzi_graph *g = fnzi_graph_at(p->to, p->into);
   for (size_t k = 0; k < out->count; k++) {
@@ -259,7 +258,7 @@ static fnz_status say_strides(fnzi_pass *p, const fnzi_pass_output_list *out) {
     bool same = (is_own && !fnzi_int_is_dense(p->wrapper->ints, eager)) ||
                 (fnzi_same_strides(eager, g->values.data[g->outputs[k].u.value].geometry) &&
                  (is_own || eager->offset == 0));
-    if (fnzi_oracle_agreed(p->wrapper->decisions, same) && !same)
+    if (!same)
       FNZ_TRY(fnzi_intern_geometry(p->to, eager, &spec->window));
   }
   return FNZ_OK;

@@ -43,12 +43,6 @@ struct fnzi_pass_expander {
                        const fnzi_script_whole *whole, fnzi_script *out, bool *done);
 };
 
-/* How programs with symbolic sizes are functionalized. No option of a caller. */
-typedef enum fnzi_pass_method {
-  FNZI_PASS_COMPUTED, /* once, with expressions; where that stops, like TRIED */
-  FNZI_PASS_TRIED     /* at several choices of sizes; the results become one program */
-} fnzi_pass_method;
-
 /* Options of the pass: the complete options of fnz_functionalize(), and additions of
  * fnz_decompose(). */
 typedef struct fnzi_pass_options {
@@ -56,7 +50,6 @@ typedef struct fnzi_pass_options {
   const fnzi_pass_expander *expander; /* NULL for none */
   bool as_recorded;                   /* the recorder simplifies nothing */
   bool whole;                         /* an epilogue writes whole inputs: views are denied */
-  fnzi_pass_method method;
 } fnzi_pass_options;
 
 typedef struct fnzi_pass {
@@ -208,10 +201,9 @@ FNZ_MUST_CHECK fnz_status fnzi_pass_is_functional(fnz_context *ctx, const fnz_pr
 bool fnzi_pass_reads_rows(const fnz_program *program);
 
 /* --- driver.c --------------------------------------------------------------------------------- */
-/* Functionalizes a program without symbolic sizes. `notes` and `decisions`, the answers about
- * aliasing that the result relies on, may be NULL. */
+/* Functionalizes a program without symbols, of numbers or of words. `notes` may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
                                             const fnzi_pass_options *options, fnzi_notes *notes,
-                                            fnzi_oracle_log *decisions, fnz_program **out);
+                                            fnz_program **out);
 
 #endif

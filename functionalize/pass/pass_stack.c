@@ -53,7 +53,6 @@ fnz_status fnzi_pass_wrapper_make(fnzi_pass *p) {
   FNZ_TRY(fnz_wrapper_create(p->ctx, p->recorder, &p->wrapper));
   fnzi_rec_explain(p->recorder, &p->wrapper->why);
   p->wrapper->views = p->all->views;
-  p->wrapper->decisions = p->to->decisions;
   p->wrapper->ints = p->wrapper->emitter.ints = p->to->ints;
   p->wrapper->slack = &p->to->slack;
   return FNZ_OK;

@@ -303,7 +303,7 @@ static fnz_status emit_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8
   const bool clones = g && layouts[base - 1] == FNZI_REC_LAYOUT_OTHER &&
                       fnzi_rec_goes_by_strides(n->op) &&
                       fnzi_int_is_contiguous(r->program->ints, g);
-  if (!fnzi_oracle_agreed(r->program->decisions, clones) || !clones)
+  if (!clones)
     return emit(r, n);
   FNZ_TRY(to_program(r, n->args, fnzi_rec_tape_nargs(r, n)));
   FNZ_TRY(emit_clone(r, n, n->args[0].u.value, g, &clone));

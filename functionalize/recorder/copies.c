@@ -100,10 +100,7 @@ fnz_status fnzi_rec_copy_find(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, con
   *out = (fnzi_rec_copy){.form = FNZI_REC_COPY_STAYS, .view = copied_view(r, n)};
   if (!out->view)
     return FNZ_OK;
-  FNZ_TRY(find_form(r, n, layouts[n->args[0].u.value - 1] == FNZI_REC_LAYOUT_RECORDED, out));
-  if (!fnzi_oracle_agreed(r->program->decisions, out->form))
-    out->form = FNZI_REC_COPY_STAYS;
-  return FNZ_OK;
+  return find_form(r, n, layouts[n->args[0].u.value - 1] == FNZI_REC_LAYOUT_RECORDED, out);
 }
 
 /* --- copies that become views ----------------------------------------------------------------- */

@@ -139,7 +139,7 @@ static bool is_untouched(const finder *f, const fnz_geometry *window) {
     const fnz_geometry *written = f->writes.data[i].path->window;
     const fnzi_relation r = fnzi_oracle_relate(f->tape->program->ints, window, written,
                                                f->root->window, FNZI_LITTLE_WORK);
-    if (fnzi_oracle_decide(f->tape->program->decisions, r, window, written) != FNZI_DISJOINT)
+    if (r != FNZI_DISJOINT)
       return false;
   }
   return true;
@@ -298,14 +298,7 @@ static fnz_status find(finder *f, fnz_handle final, fnzi_rec_writes *out) {
     return FNZ_OK;
   if (fits_into(f, (uint32_t)(final - 1), f->root))
     FNZ_TRY(take_all_apart(f, (uint32_t)(final - 1)));
-  const bool worth = f->writes.count && is_less(f);
-  /* The writes go by the same views at other sizes. */
-  uint64_t h = worth ? 1 + f->writes.count : 0;
-  for (size_t i = 0; worth && i < f->writes.count; i++)
-    for (const fnzi_rec_path *w = f->writes.data[i].path; w->above; w = w->above)
-      h = fnzi_mix(h ^ (uint64_t)(w->op - fnzi_ops) << 8 ^ w->length);
-  const bool are_agreed = fnzi_oracle_agreed(f->tape->program->decisions, (uint32_t)h);
-  if (!are_agreed || !worth)
+  if (!f->writes.count || !is_less(f))
     return FNZ_OK;
   FNZI_NEW(f->arena, f->writes.count, &out->data);
   memcpy(out->data, f->writes.data, f->writes.count * sizeof *out->data);

@@ -101,19 +101,15 @@ static fnz_status skip_scatters(fnzi_rec_simplifier *t, const fnz_geometry *wind
   fnzi_rec_span span;
   *source = FNZI_NO_NODE;
   FNZ_TRY(fnzi_rec_simplify_frame(t, at, false, &frame));
-  bool known = !t->tape->program->decisions && !fnzi_int_is_symbolic(window) &&
-               fnzi_extent(window, &span.low, &span.high);
+  bool known = !fnzi_int_is_symbolic(window) && fnzi_extent(window, &span.low, &span.high);
   for (int hops = 0; (s = fnzi_rec_fact_of(t, at)) && s->kind == FNZI_FACT_SCATTER_INTO; hops++) {
     at = known && hops < FNZI_REC_SCATTER_HOPS ? below(s, window, span) : FNZI_NO_NODE;
     if (at != FNZI_NO_NODE)
       continue;
     bool same = fnzi_rec_same_layout(s->window, window);
-    fnzi_relation r =
-        fnzi_oracle_decide(t->tape->program->decisions,
-                           same ? FNZI_EQUAL
-                                : fnzi_oracle_relate(t->tape->program->ints, window, s->window,
-                                                     frame, FNZI_LITTLE_WORK),
-                           window, s->window);
+    const fnzi_relation r = same ? FNZI_EQUAL
+                                 : fnzi_oracle_relate(t->tape->program->ints, window, s->window,
+                                                      frame, FNZI_LITTLE_WORK);
     if (same && r == FNZI_EQUAL)
       *source = s->source;
     if (r != FNZI_DISJOINT || hops == FNZI_REC_SCATTER_HOPS)
@@ -154,7 +150,7 @@ static fnz_status add_result(fnzi_rec_simplifier *t, const viewing *l, size_t k,
   fact.window = &l->windows[k];
   FNZ_TRY(fnzi_rec_simplify_frame(t, l->base, l->real, &frame));
   const bool all = fnzi_rec_same_layout(fact.window, frame);
-  if (fnzi_rec_simplify_agreed(t, all) && all)
+  if (all)
     FNZ_TRY(fnzi_rec_simplify_replace(t, l->node, value, l->base, done));
   if (!*done && !l->real)
     FNZ_TRY(skip_scatters(t, fact.window, &fact.base, &source));
@@ -165,7 +161,7 @@ static fnz_status add_result(fnzi_rec_simplifier *t, const viewing *l, size_t k,
   source =
       fnzi_rec_fact_find(t, fact.base, l->real, fact.window, tape->values.data[value].geometry);
   /* FNZI_NO_NODE is an answer that must agree, too */
-  if (fnzi_rec_simplify_agreed(t, source) && source != FNZI_NO_NODE)
+  if (source != FNZI_NO_NODE)
     FNZ_TRY(fnzi_rec_simplify_replace(t, l->node, value, source, done));
   if (*done)
     return FNZ_OK;
@@ -182,7 +178,7 @@ static fnz_status simplify_view(fnzi_rec_simplifier *t, uint32_t node, bool *don
   l.from = known ? fnzi_rec_tape_index(&n->args[0]) : 0;
   const fnz_geometry *g = t->tape->values.data[l.from].geometry;
   const bool plain = known && !g->symbols && !fnzi_int_is_empty(g);
-  if (!fnzi_rec_simplify_agreed(t, plain) || !plain)
+  if (!plain)
     return FNZ_OK;
   FNZ_TRY(find_windows(t, &l));
   *done = l.count > 0;
@@ -207,7 +203,7 @@ static fnz_status simplify_copy(fnzi_rec_simplifier *t, uint32_t node, bool cast
             (i == dtype || n->args[i].tag == FNZ_ARG_DEFAULT || n->args[i].tag == FNZ_ARG_NONE);
   from = plain ? fnzi_rec_tape_index(&n->args[0]) : 0;
   same = t->tape->values.data[value].geometry == t->tape->values.data[from].geometry;
-  if (plain && fnzi_rec_simplify_agreed(t, same) && same)
+  if (plain && same)
     FNZ_TRY(fnzi_rec_simplify_replace(t, node, value, from, done));
   return FNZ_OK;
 }

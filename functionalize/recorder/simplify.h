@@ -12,7 +12,7 @@
 #define FNZI_SIMPLIFY_H
 
 #include "functionalize/recorder/tape.h"
-#include "views/oracle_log.h"
+#include "views/views.h"
 #include "views/views.h"
 
 /* The most scatters in a row that are searched for a window. */
@@ -114,10 +114,6 @@ static inline uint32_t fnzi_rec_tape_index(const fnz_arg *arg) {
 }
 static inline fnzi_rec_fact *fnzi_rec_fact_of(const fnzi_rec_simplifier *t, uint32_t value) {
   return t->fact_at[value] ? &t->facts.data[t->fact_at[value] - 1] : NULL;
-}
-/* Passes at other sizes give the same answer. */
-static inline bool fnzi_rec_simplify_agreed(const fnzi_rec_simplifier *t, uint32_t answer) {
-  return fnzi_oracle_agreed(t->tape->program->decisions, answer);
 }
 /* Copies the window. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_fact_add(fnzi_rec_simplifier *t, const fnzi_rec_fact *fact);

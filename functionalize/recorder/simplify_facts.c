@@ -200,7 +200,7 @@ fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *fr
   if (t->views == FNZ_VIEWS_STRIDED)
     return FNZ_OK;
   FNZ_TRY(fnzi_path_box((fnzi_int_space){t->tape->program->ints, t->scratch}, frame, window,
-                        t->tape->program->decisions != NULL, t->path, &found));
+                        t->path, &found));
   if (found && t->path->count == 1) {
     if (!real || fnzi_geometry_equal(t->path->steps[0].window, window)) {
       const fnzi_op_call *step = &t->path->steps[0].call;
@@ -214,8 +214,6 @@ fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *fr
     FNZI_NEW(&t->tape->program->arena, (*op)->nparams, args);
     FNZ_TRY(fnzi_arg_of_sizes(&t->tape->program->arena, window, &(*args)[1]));
   }
-  if (!fnzi_rec_simplify_agreed(t, *op ? 1 + (uint32_t)(*op - fnzi_ops) : 0))
-    *op = NULL;
   if (*op && !real)
     *op = fnzi_op_by_index((*op)->view_copy);
   return FNZ_OK;
@@ -230,7 +228,7 @@ fnz_status fnzi_rec_rebase_offer(fnzi_rec_simplifier *t, uint32_t node, uint32_t
   const fnzi_view *view = fnzi_rec_op_of(t, op)->view;
   const bool may = !view || !fnzi_view_counts_from_storage(view) ||
                    (lies_at_start(g) && fnzi_int_is_contiguous(t->tape->program->ints, g));
-  if (!fnzi_rec_simplify_agreed(t, may) || !may)
+  if (!may)
     return FNZ_OK;
   if (s)
     s->rebasable++;

@@ -46,7 +46,7 @@ static fnz_status overwrite(fnzi_rec_simplifier *t, uint32_t node, const fnzi_re
   fnzi_ints *s = t->tape->program->ints;
   const bool all_of_it =
       fnzi_int_same(fnzi_int_numel(s, scatter->window), fnzi_int_numel(s, frame));
-  if (!fnzi_rec_simplify_agreed(t, same ? 2 : all_of_it) || !all_of_it)
+  if (!all_of_it)
     return FNZ_OK;
   if (same)
     return fnzi_rec_simplify_replace(t, node, scatter->value, scatter->source, done);
@@ -71,10 +71,8 @@ static fnz_status skip_covered(fnzi_rec_simplifier *t, uint32_t node,
     const fnzi_rec_fact *under = fnzi_rec_fact_of(t, base);
     if (!under || under->kind != FNZI_FACT_SCATTER_INTO)
       break;
-    fnzi_relation r = fnzi_oracle_decide(t->tape->program->decisions,
-                                         fnzi_oracle_relate(t->tape->program->ints, scatter->window,
-                                                            under->window, frame, FNZI_LITTLE_WORK),
-                                         scatter->window, under->window);
+    const fnzi_relation r = fnzi_oracle_relate(t->tape->program->ints, scatter->window,
+                                               under->window, frame, FNZI_LITTLE_WORK);
     if (r != FNZI_EQUAL && r != FNZI_CONTAINS)
       break;
     base = under->base;
@@ -105,7 +103,7 @@ fnz_status fnzi_rec_simplify_scatter(fnzi_rec_simplifier *t, uint32_t node, bool
   const fnzi_rec_fact *s = fnzi_rec_fact_of(t, scatter.source);
   const bool back = s && s->kind == FNZI_FACT_VIEW_OF && !s->real && s->base == scatter.base &&
                     fnzi_rec_same_layout(s->window, scatter.window);
-  if (fnzi_rec_simplify_agreed(t, back) && back)
+  if (back)
     FNZ_TRY(fnzi_rec_simplify_replace(t, node, scatter.value, scatter.base, &done));
   if (!done)
     FNZ_TRY(overwrite(t, node, &scatter, &done));
@@ -164,7 +162,7 @@ static fnz_status one_run(fnzi_rec_simplifier *t, fnzi_tiling *r, fnzi_rec_fact 
     s = under;
   }
   const bool all = r->tiles.count > 1 && fnzi_tiling_covers(r);
-  if (!fnzi_rec_simplify_agreed(t, all) || !all)
+  if (!all)
     return FNZ_OK;
   s = last;
   for (; length > 0; length--) {

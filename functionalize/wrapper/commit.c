@@ -290,9 +290,8 @@ fnz_status fnzi_wrap_write(fnzi_wrap_alias *target, fnzi_value_ref *value) {
   target->source = wrapper->source;
   fnzi_notes_unread(wrapper->ctx, wrapper->notes, target->unread);
   target->writer = target->unread = wrapper->why.reader;
-  const bool is_empty = fnzi_int_is_empty(&target->geometry);
-  if (fnzi_oracle_agreed(wrapper->decisions, is_empty) && is_empty) /* at all sizes */
-    return log_write(target);                                       /* it counts as a write */
+  if (fnzi_int_is_empty(&target->geometry))
+    return log_write(target); /* it counts as a write */
   FNZ_TRY(clear(wrapper, target));
   FNZ_TRY(mark_dirty(wrapper, target));
   FNZ_TRY(log_write(target));

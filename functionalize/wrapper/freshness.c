@@ -15,20 +15,13 @@ static bool is_all(const fnzi_wrap_alias *a) {
   return a->compact && fnzi_int_same(a->low, root->low) && fnzi_int_same(a->high, root->high);
 }
 
-static fnzi_relation find_relation(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b) {
+fnzi_relation fnzi_wrap_alias_decide(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b) {
   if (fnzi_wrap_alias_apart(a, b) || fnzi_wrap_alias_siblings(a, b))
     return FNZI_DISJOINT;
   if (is_all(a) && is_all(b))
     return FNZI_EQUAL;
   return fnzi_oracle_relate(a->storage->wrapper->ints, &a->geometry, &b->geometry,
                             &a->storage->root->geometry, FNZI_LITTLE_WORK);
-}
-
-fnzi_relation fnzi_wrap_alias_decide(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b) {
-  fnzi_oracle_log *d = a->storage->wrapper->decisions;
-  /* Windows of one view call are disjoint at all sizes, wherever they begin. */
-  return fnzi_oracle_decide(d, find_relation(a, b), &a->geometry,
-                            fnzi_wrap_alias_siblings(a, b) ? &a->geometry : &b->geometry);
 }
 
 /* The window of a view call that contains `a`; NULL when none is near. */

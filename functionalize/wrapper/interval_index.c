@@ -132,7 +132,7 @@ static fnz_status sort(fnz_wrapper *wrapper, fnzi_wrap_interval_index *index, si
     for (end = k + 1;
          end < index->count && same_storage(&index->intervals[k], &index->intervals[end]);)
       end++;
-    sort_storage(&index->intervals[k], end - k, wrapper->decisions || wrapper->ints);
+    sort_storage(&index->intervals[k], end - k, wrapper->ints);
   }
   for (size_t k = 0; k < index->count; k++)
     at[index->intervals[k].first] = k;

@@ -42,14 +42,13 @@ static fnz_status add(fnz_wrapper *wrapper, fnzi_wrap_pending *p, const fnzi_wra
   return FNZ_OK;
 }
 
-/* Windows of the root are tiles of its value as they are. In a trial, which tiles cover the root is
- * another question at each size, which simplify_scatters.c asks. */
+/* Windows of the root are tiles of its value as they are. */
 fnz_status fnzi_wrap_pending_add(fnz_wrapper *wrapper, const fnzi_wrap_alias *a, bool *done) {
   fnzi_wrap_storage *s = a->storage;
   const fnz_geometry *root = &s->root->geometry, *g = &a->geometry;
   *done = false;
-  if (wrapper->decisions || wrapper->views == FNZ_VIEWS_STRIDED ||
-      !fnzi_int_is_frame(wrapper->ints, root) || g->dtype != root->dtype || g->is_conj || g->is_neg)
+  if (wrapper->views == FNZ_VIEWS_STRIDED || !fnzi_int_is_frame(wrapper->ints, root) ||
+      g->dtype != root->dtype || g->is_conj || g->is_neg)
     return FNZ_OK;
   if (!s->pending) {
     s->pending = fnzi_blocks_take(&wrapper->blocks, sizeof *s->pending);

@@ -32,7 +32,7 @@ fnz_status fnzi_wrap_into_rows(fnz_wrapper *wrapper, const fnz_op *op, bool scat
   const bool is_lazy = from->geometry->is_conj || from->geometry->is_neg;
   const bool in_rows =
       fnzi_int_lies_in_rows(wrapper->ints, from->geometry) && !(scatters && is_lazy);
-  if (fnzi_oracle_agreed(wrapper->decisions, in_rows) && in_rows)
+  if (in_rows)
     return FNZ_OK;
   if (!from->rows) {
     fnz_arg args[] = {fnzi_arg_value(from->handle), {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
@@ -73,9 +73,7 @@ static fnz_status choose_replay(fnz_wrapper *wrapper, fnzi_op_call *call,
     }
   }
   for (size_t k = 0; k < nwindows; k++) /* the strides of a window that is dense at all sizes */
-    FNZ_TRY(fnzi_oracle_agreed(wrapper->decisions, fnzi_int_is_dense(wrapper->ints, windows[k]))
-                ? fnzi_dense_like(wrapper->ints, &wrapper->scratch, windows[k], &windows[k])
-                : fnzi_contiguous_like(wrapper->ints, &wrapper->scratch, windows[k], &windows[k]));
+    FNZ_TRY(fnzi_dense_like(wrapper->ints, &wrapper->scratch, windows[k], &windows[k]));
   return FNZ_OK;
 }
 
@@ -153,14 +151,6 @@ fnz_status fnzi_wrap_regenerate_all(fnz_wrapper *wrapper, fnzi_wrap_alias *a,
   return FNZ_OK;
 }
 
-/* Logged, so that passes at other sizes take the same steps. */
-static bool is_taken_by_all(const fnz_wrapper *wrapper, const fnzi_path *path, bool found) {
-  uint32_t steps = found;
-  for (size_t i = 0; found && i < path->count; i++)
-    steps = (steps << 5 | steps >> 27) ^ (uint32_t)(path->steps[i].call.op - fnzi_ops);
-  return fnzi_oracle_agreed(wrapper->decisions, steps);
-}
-
 /* One window of several is a slice or a select of its own, where that is possible. */
 fnz_status fnzi_wrap_follow_link(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
                                  fnzi_value_ref *base, fnzi_value_ref **out) {
@@ -172,8 +162,8 @@ fnz_status fnzi_wrap_follow_link(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
   if (a->view_call->count == 1)
     return fnzi_wrap_replay_step(wrapper, &step, base, out);
   FNZ_TRY(fnzi_path_box((fnzi_int_space){wrapper->ints, &wrapper->scratch}, step.base, step.window,
-                        wrapper->decisions != NULL, &path, &found));
-  if (is_taken_by_all(wrapper, &path, found) && found)
+                        &path, &found));
+  if (found)
     return fnzi_wrap_replay_path(wrapper, &path, base, out);
   FNZ_TRY(replay_call(wrapper, a, base, &first));
   *out = wrapper->fresh.data[first + a->index];
@@ -188,43 +178,25 @@ fnz_status fnzi_wrap_no_path(const fnzi_wrap_alias *a) {
       a->view_call ? a->view_call->call.op->name : "a resized tensor");
 }
 
-/* The program has an as_strided there; with symbolic sizes, or above. */
-static bool is_by_strides(const fnz_wrapper *wrapper, const fnzi_wrap_alias *a) {
-  while (wrapper->decisions && a->parent && is_replayable(a))
-    a = a->parent;
-  return a->view_call && !is_replayable(a);
-}
-
-/* Finds a path from one alias to another over the dimensions of the first. From a root, the path
- * over its flat memory is taken if the program has an as_strided and that path is shorter. With
- * symbolic sizes an equally short flat path is taken too, because the row of the tenth element
- * depends on the length of rows. */
-static fnz_status find_between(fnz_wrapper *wrapper, const fnzi_wrap_alias *from,
-                               const fnzi_wrap_alias *to, fnzi_path *path, bool *found) {
+/* From a root, the path over its flat memory is taken if the program has an as_strided and that
+ * path is shorter. */
+fnz_status fnzi_wrap_path_between(fnz_wrapper *wrapper, const fnzi_wrap_alias *from,
+                                  const fnzi_wrap_alias *to, fnzi_path *path, bool *found) {
+  const bool is_by_strides = to->view_call && !is_replayable(to);
   FNZ_TRY(fnzi_path_box((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &from->geometry,
-                        &to->geometry, wrapper->decisions != NULL, path, found));
-  if (!*found || from->parent || path->count < 2 || !is_by_strides(wrapper, to))
+                        &to->geometry, path, found));
+  if (!*found || from->parent || path->count < 2 || !is_by_strides)
     return FNZ_OK;
   fnzi_path *flat;
   bool flat_found;
   FNZI_NEW(&wrapper->scratch, 1, &flat);
   FNZ_TRY(fnzi_path_flat((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &from->geometry,
                          &to->geometry, flat, &flat_found));
-  if (flat_found && flat->count < path->count + (wrapper->decisions != NULL))
+  if (flat_found && flat->count < path->count)
     *path = *flat;
   return FNZ_OK;
 }
 
-/* The same path at all sizes. */
-fnz_status fnzi_wrap_path_between(fnz_wrapper *wrapper, const fnzi_wrap_alias *from,
-                                  const fnzi_wrap_alias *to, fnzi_path *path, bool *found) {
-  FNZ_TRY(find_between(wrapper, from, to, path, found));
-  *found = is_taken_by_all(wrapper, path, *found) && *found;
-  return FNZ_OK;
-}
-
-/* Finds a path from the root, also over its flat memory. If no path holds at all sizes, takes one
- * that holds at these. */
 fnz_status fnzi_wrap_path_from_root(fnz_wrapper *wrapper, const fnzi_wrap_alias *to,
                                     fnzi_path *path, bool *found) {
   const fnzi_wrap_alias *root = to->storage->root;
@@ -232,7 +204,7 @@ fnz_status fnzi_wrap_path_from_root(fnz_wrapper *wrapper, const fnzi_wrap_alias 
   if (!*found)
     FNZ_TRY(fnzi_path_flat((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry,
                            &to->geometry, path, found));
-  return *found || !wrapper->decisions ? FNZ_OK : find_between(wrapper, root, to, path, found);
+  return FNZ_OK;
 }
 
 /* The links from `a` up to `target`, a first. 0 when there are more than `most`, or when a link

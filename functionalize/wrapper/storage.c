@@ -175,9 +175,17 @@ static fnz_status open_all(fnz_wrapper *wrapper, fnzi_wrap_alias *parent, fnzi_w
   return status;
 }
 
+/* The next pass decides whether these are copies. */
+static void stop_at_ties(fnz_wrapper *wrapper, uint32_t tied) {
+  for (size_t i = 0; i < wrapper->ties.count; i++)
+    if (wrapper->ties.data[i].copy->storage->tied == tied)
+      fnzi_ints_stop_at(wrapper->ints, wrapper->ties.data[i].node);
+}
+
 fnz_status fnzi_wrap_refuse_tied(const fnzi_wrap_alias *target) {
   if (!target->storage->tied)
     return FNZ_OK;
+  stop_at_ties(target->storage->wrapper, target->storage->tied);
   return fnzi_fail_for(target->storage->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED,
                        NULL,
                        "this writes memory that a reshape() or contiguous() before it shares at "
@@ -215,21 +223,14 @@ static fnz_status open_at_root(fnz_wrapper *wrapper, fnzi_wrap_alias *base,
   *out = NULL;
   if (base->depth >= FNZI_LINKS)
     FNZ_TRY(fnzi_path_box((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry,
-                          window, false, &path, &found));
+                          window, &path, &found));
   return found ? fnzi_wrap_alias_window(wrapper, root, window, out) : FNZ_OK;
-}
-
-/* Whether the window is the whole base at all sizes: x[:2] is all of x only at some. */
-static bool is_base_itself(fnz_wrapper *wrapper, const fnz_geometry *window,
-                           const fnz_geometry *base) {
-  const bool same = fnzi_geometry_equal(window, base);
-  return fnzi_oracle_agreed(wrapper->decisions, same) && same;
 }
 
 fnz_status fnzi_wrap_alias_window(fnz_wrapper *wrapper, fnzi_wrap_alias *root,
                                   const fnz_geometry *window, fnzi_wrap_alias **out) {
   *out = NULL;
-  if (is_base_itself(wrapper, window, &root->geometry)) {
+  if (fnzi_geometry_equal(window, &root->geometry)) {
     *out = fnzi_wrap_alias_retain(root);
     return FNZ_OK;
   }
@@ -258,10 +259,10 @@ fnz_status fnzi_wrap_alias_open(fnzi_wrap_alias *base, const fnzi_view *view,
     bool found = fnzi_int_is_dense(wrapper->ints, &root->geometry) || root->storage->in_gaps;
     if (!found)
       FNZ_TRY(fnzi_path_box((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry,
-                            windows, false, &path, &found));
+                            windows, &path, &found));
     root->storage->in_gaps |= !found;
   }
-  if (*count == 1 && is_base_itself(wrapper, windows, &base->geometry)) {
+  if (*count == 1 && fnzi_geometry_equal(windows, &base->geometry)) {
     **out = fnzi_wrap_alias_retain(base);
     return FNZ_OK;
   }
@@ -286,7 +287,7 @@ static void move_ties(fnz_wrapper *wrapper, uint32_t from, uint32_t to) {
 fnz_status fnzi_wrap_tie_tensors(fnz_wrapper *wrapper, const fnz_tensor *copy,
                                  const fnz_tensor *of) {
   fnzi_wrap_storage *a = copy->alias->storage, *b = of->alias->storage;
-  const fnzi_wrap_tie tie = {a->root, b->root};
+  const fnzi_wrap_tie tie = {a->root, b->root, fnzi_ints_asks_about(wrapper->ints)};
   FNZI_PUSH(wrapper->ctx, &wrapper->ties, tie);
   fnzi_wrap_alias_retain(tie.copy);
   fnzi_wrap_alias_retain(tie.of);
@@ -307,7 +308,10 @@ static bool leaves(const fnzi_wrap_storage *s) {
 static void note_leaving(const fnzi_wrap_storage **of_group, const fnzi_wrap_storage *s,
                          bool *two) {
   const fnzi_wrap_storage *other = of_group[s->tied];
-  *two = *two || (leaves(s) && other && other != s);
+  if (leaves(s) && other && other != s) {
+    *two = true;
+    stop_at_ties(s->wrapper, s->tied);
+  }
   of_group[s->tied] = leaves(s) ? s : other;
 }
 

@@ -236,7 +236,7 @@ fnz_status fnzi_wrap_read_flat(fnzi_wrap_alias *root, const fnz_geometry *flat,
   bool found;
   FNZ_TRY(fnzi_wrap_read(root, out));
   FNZ_TRY(fnzi_path_box((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry, flat,
-                        wrapper->decisions != NULL, &path, &found));
+                        &path, &found));
   if (!found)
     FNZ_TRY(fnzi_path_flat((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry,
                            flat, &path, &found));

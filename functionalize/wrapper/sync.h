@@ -8,7 +8,7 @@
 /* --- freshness.c ------------------------------------------------------------------------------ */
 /* Different windows of one view call: disjoint, unless their base repeats elements. */
 bool fnzi_wrap_alias_siblings(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b);
-/* Which memory two aliases of a storage share; the answer is logged (views/oracle_log.h). */
+/* Which memory two aliases of a storage share. */
 fnzi_relation fnzi_wrap_alias_decide(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b);
 /* One ends before the other begins. */
 static inline bool fnzi_wrap_alias_apart(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b) {
@@ -20,7 +20,7 @@ static inline fnzi_relation fnzi_wrap_alias_relate(const fnzi_wrap_alias *a,
   const fnz_wrapper *wrapper = a->storage->wrapper;
   bool apart = (wrapper->ints && fnzi_wrap_alias_siblings(a, b)) /* needs no proof */
                || fnzi_wrap_alias_apart(a, b);                   /* as most are */
-  return apart && !wrapper->decisions ? FNZI_DISJOINT : fnzi_wrap_alias_decide(a, b);
+  return apart ? FNZI_DISJOINT : fnzi_wrap_alias_decide(a, b);
 }
 /* No write has met `window` after version `since`. With `written`, which is about to be committed,
  * writes that an old base may lack do not count: those inside `written`, and those through aliases

@@ -25,7 +25,7 @@
 
 #include "program/provenance.h"
 #include "program/shapes/int.h"
-#include "views/oracle_log.h"
+#include "views/views.h"
 #include "mutations/mutations.h"
 #include "schema/facts/outs.h"
 #include "views/composites.h"
@@ -169,17 +169,17 @@ enum { FNZI_NODES_FOR_ONE = 4 };
  * contiguous() copy or do not. Roots, held. */
 typedef struct fnzi_wrap_tie {
   fnzi_wrap_alias *copy, *of;
+  fnzi_ints_node node; /* that made the copy */
 } fnzi_wrap_tie;
 
 struct fnz_wrapper {
   fnz_context *ctx;
   fnz_backend *backend;
   fnz_views views;
-  fnzi_ints *ints;            /* NULL but for passes whose sizes may be expressions */
-  fnzi_oracle_log *decisions; /* NULL but for passes over symbolic programs */
-  fnzi_arena scratch;         /* emptied when a call of the public interface ends */
-  fnzi_blocks blocks;         /* of values, aliases, storages, tensors */
-  fnzi_wrap_route *routes;    /* FNZI_ROUTES of them, kept by the context */
+  fnzi_ints *ints;         /* NULL but for passes whose sizes may be expressions */
+  fnzi_arena scratch;      /* emptied when a call of the public interface ends */
+  fnzi_blocks blocks;      /* of values, aliases, storages, tensors */
+  fnzi_wrap_route *routes; /* FNZI_ROUTES of them, kept by the context */
   fnzi_emitter emitter;
   const char *source; /* of the operator that is being called */
   int64_t *slack;     /* nodes that overlapping writes may still make; NULL: no bound */

@@ -30,13 +30,13 @@ static fnz_status compute(masked_write *c, const fnz_op *op, const fnz_arg *args
 }
 
 /* A bool tensor full of `number`. */
-static fnz_status make_full(masked_write *c, const int64_t *sizes, uint32_t rank,
-                            const fnz_arg *number, fnz_arg *out) {
+static fnz_status make_full(masked_write *c, const fnz_geometry *sizes, const fnz_arg *number,
+                            fnz_arg *out) {
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
-  const fnz_geometry like = {.dtype = FNZ_BOOL, .rank = rank, .sizes = sizes}, *g;
+  const fnz_geometry like = {.dtype = FNZ_BOOL, .rank = sizes->rank, .sizes = sizes->sizes}, *g;
   fnz_arg args[8] = {{0}};
   FNZ_TRY(fnzi_contiguous_like(c->wrapper->ints, &c->wrapper->scratch, &like, &g));
-  FNZ_TRY(fnzi_arg_ints(&c->wrapper->scratch, sizes, rank, &args[0]));
+  FNZ_TRY(fnzi_arg_of_sizes(&c->wrapper->scratch, sizes, &args[0]));
   args[1] = *number;
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(FNZ_BOOL);
   return compute(c, op, args, g, out);
@@ -46,15 +46,15 @@ static fnz_status make_full(masked_write *c, const int64_t *sizes, uint32_t rank
 static fnz_status make_mask(masked_write *c, int number) {
   const fnzi_wrap_request *r = c->request;
   const fnz_arg no = fnzi_arg_int(0), yes = fnzi_arg_int(1);
-  const fnz_geometry *g = fnzi_wrap_geometry(c->target.u.tensor), *result;
+  const fnz_geometry *g = fnzi_wrap_geometry(c->target.u.tensor), *result, one = {.rank = 0};
   const fnz_op *twin = fnz_op_functional_twin(r->op);
   fnz_arg *args;
   FNZI_NEW(&c->wrapper->scratch, twin->nparams, &args);
   memcpy(args, r->args, twin->nparams * sizeof *args);
-  FNZ_TRY(make_full(c, g->sizes, g->rank, &no, &args[0]));
+  FNZ_TRY(make_full(c, g, &no, &args[0]));
   args[number] = yes;
   if (r->args[number].tag == FNZ_ARG_VALUE)
-    FNZ_TRY(make_full(c, NULL, 0, &yes, &args[number]));
+    FNZ_TRY(make_full(c, &one, &yes, &args[number]));
   result = fnzi_wrap_geometry(args[0].u.tensor);
   return compute(c, twin, args, result, &c->mask);
 }
@@ -171,14 +171,18 @@ fnz_status fnzi_wrap_write_masked(fnz_wrapper *wrapper, fnzi_wrap_request *r, bo
     return FNZ_OK;
   const fnz_geometry *g = fnzi_wrap_geometry(target);
   const fnzi_mutation_call call = {
-      .op = r->op, .args = r->args, .geometry_of = fnzi_wrap_arg_geometry};
+      .op = r->op, .args = r->args, .geometry_of = fnzi_wrap_arg_geometry, .ints = wrapper->ints};
   int number = fnzi_mutation_number(&call, g);
   bool alike = number >= 0 && fnzi_mutation_writes_alike(&call, g);
   bool plain = elementwise && !fnzi_has_zero_stride(g);
   if (number < 0 || alike || plain)
     return FNZ_OK;
-  if (fnzi_int_is_symbolic(g)) /* there may be no slice, or the only one */
-    return fnzi_wrap_refuse_sizes(wrapper, r->op);
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (g->strides[d] == 0 && g->sizes[d] != 1 && !fnzi_int_is_number(fnzi_int_size(g, d)) &&
+        !fnzi_int_decide_at_least(
+            wrapper->ints, fnzi_int_size(g, d), fnzi_int_of(2),
+            "it decides whether an element that is shown repeatedly is written"))
+      return fnzi_wrap_refuse_sizes(wrapper, r->op);
   masked_write c = {
       .wrapper = wrapper, .request = r, .target = r->args[0], .number = r->args[number]};
   FNZ_TRY(split(&c, number));

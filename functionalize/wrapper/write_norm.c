@@ -85,37 +85,39 @@ fnz_status fnzi_wrap_write_batch_norm(fnz_wrapper *wrapper, fnzi_wrap_request *r
 
 /* --- instance norm ---------------------------------------------------------------------------- */
 /* The value under other sizes, or repeated to them. */
-static fnz_status reshape(fnz_wrapper *wrapper, fnzi_emit_op op, fnz_arg arg, const int64_t *sizes,
+static fnz_status reshape(fnz_wrapper *wrapper, fnzi_emit_op op, fnz_arg arg, const fnzi_int *sizes,
                           uint32_t rank, fnzi_value_ref **value) {
-  const fnz_geometry like = {.dtype = (*value)->geometry->dtype, .rank = rank, .sizes = sizes};
+  const fnz_geometry like = {
+      .dtype = (*value)->geometry->dtype, .rank = rank, .sizes = &sizes->bits};
   const fnz_geometry *result;
   const fnz_arg args[] = {fnzi_arg_value((*value)->handle), arg};
   FNZ_TRY(fnzi_contiguous_like(wrapper->ints, &wrapper->scratch, &like, &result));
   return fnzi_wrap_emit_one(wrapper, op, args, 2, result, value);
 }
 
-static fnz_status view(fnz_wrapper *wrapper, const int64_t *sizes, uint32_t rank,
+static fnz_status view(fnz_wrapper *wrapper, const fnzi_int *sizes, uint32_t rank,
                        fnzi_value_ref **value) {
   fnz_arg arg;
-  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, sizes, rank, &arg));
+  FNZ_TRY(fnzi_arg_of_ints(&wrapper->scratch, sizes, rank, &arg));
   return reshape(wrapper, FNZI_EMIT_VIEW_COPY, arg, sizes, rank, value);
 }
 
-/* Statistics of each instance, then their mean. `sizes` are the input's. */
+/* Statistics of each instance, then their mean. `of` is the input. */
 static fnz_status new_statistics(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
-                                 const int64_t *sizes, uint32_t rank, fnzi_value_ref *out[2]) {
-  const int64_t all = sizes[0] * sizes[1];
-  const fnz_arg batch = fnzi_arg_int(sizes[0]), first_dim = fnzi_arg_int(0);
+                                 const fnz_geometry *of, fnzi_value_ref *out[2]) {
+  const fnzi_int sizes[2] = {fnzi_int_size(of, 0), fnzi_int_size(of, 1)},
+                 all = fnzi_int_mul(wrapper->ints, sizes[0], sizes[1]);
+  const fnz_arg batch = fnzi_arg_of_int(sizes[0]), first_dim = fnzi_arg_int(0);
   const fnz_arg times = {.tag = FNZ_ARG_LIST, .count = 1, .u.list = &batch},
                 over = {.tag = FNZ_ARG_LIST, .count = 1, .u.list = &first_dim};
-  int64_t whole[FNZ_MAX_RANK] = {1, all};
+  fnzi_int whole[FNZ_MAX_RANK] = {{1}, all};
   const fnz_geometry *expected[NORM_RESULTS];
   fnzi_value_ref *input, *stats[2];
   size_t first, count;
-  if (rank > 2)
-    memcpy(whole + 2, sizes + 2, (rank - 2) * sizeof *whole);
+  for (uint32_t d = 2; d < of->rank; d++)
+    whole[d] = fnzi_int_size(of, d);
   FNZ_TRY(fnzi_wrap_read_tensor(fnzi_wrap_tensor_arg(r, 0), &input));
-  FNZ_TRY(view(wrapper, whole, rank, &input));
+  FNZ_TRY(view(wrapper, whole, of->rank, &input));
   for (int i = 0; i < 2; i++) {
     FNZ_TRY(fnzi_wrap_read_tensor(fnzi_wrap_tensor_arg(r, MEAN + (size_t)i), &stats[i]));
     FNZ_TRY(reshape(wrapper, FNZI_EMIT_REPEAT, times, &all, 1, &stats[i]));
@@ -150,14 +152,12 @@ fnz_status fnzi_wrap_write_instance_norm(fnz_wrapper *wrapper, fnzi_wrap_request
     return fnzi_wrap_apply_functional(wrapper, r);
   fnz_tensor *mean = fnzi_wrap_tensor_arg(r, MEAN), *var = fnzi_wrap_tensor_arg(r, VAR);
   const fnz_geometry *input = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, 0));
-  if (fnzi_int_is_symbolic(input))
-    return fnzi_wrap_refuse_sizes(wrapper, r->op);
   FNZ_TRY(check_targets(wrapper, r));
   if (input->rank < 2 || input->symbols)
     return fnzi_fail(wrapper->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "%s: the input has %u dimensions; at least 2 of known sizes", r->op->name,
                      input->rank);
-  FNZ_TRY(new_statistics(wrapper, r, input->sizes, input->rank, fresh));
+  FNZ_TRY(new_statistics(wrapper, r, input, fresh));
   FNZI_NEW(&wrapper->scratch, r->op->nparams, &args);
   memcpy(args, r->args, r->op->nparams * sizeof *args);
   args[MEAN] = args[VAR] = (fnz_arg){.tag = FNZ_ARG_NONE}; /* they do not matter to the result */

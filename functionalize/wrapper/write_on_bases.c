@@ -159,7 +159,7 @@ static fnz_status call(bases *b) {
 
 fnz_status fnzi_wrap_write_on_bases(const fnzi_wrap_twin_call *c) {
   bases b = {.c = c, .wrapper = c->wrapper, .form = fnzi_op_on_bases(c->call.op)};
-  if (!b.form || c->wrapper->ints)
+  if (!b.form || fnzi_wrap_has_words(c->request->args, c->call.op->nparams))
     return refuse(&b, b.form ? "sizes are not fixed" : "it has no form for that");
   fnz_status status = call(&b);
   for (size_t k = 0; k < b.count; k++)

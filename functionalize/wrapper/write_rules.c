@@ -31,7 +31,7 @@ static fnz_status fill(fnz_wrapper *wrapper, fnz_tensor *self, fnz_arg number) {
 static fnz_status fill_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0), *source = fnzi_wrap_tensor_arg(r, 1);
   fnzi_value_ref *value;
-  const fnzi_mutation_call call = {.op = r->op, .args = r->args};
+  const fnzi_mutation_call call = {.op = r->op, .args = r->args, .ints = wrapper->ints};
   if (self->alias->repeats)
     FNZ_TRY(fnzi_check_target(wrapper->ctx, wrapper->ints, r->op, fnzi_wrap_geometry(self),
                               fnzi_mutation_spread(&call, fnzi_wrap_geometry(self)), NULL));
@@ -114,7 +114,7 @@ static fnz_status set_window_request(fnz_wrapper *wrapper, fnzi_wrap_request *r)
   FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 1));
   const fnz_geometry *source = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, 1));
   int64_t *sizes, *strides;
-  if (wrapper->ints)
+  if (fnzi_wrap_has_words(r->args, r->op->nparams))
     return fnzi_wrap_refuse_sizes(wrapper, r->op);
   if (!fnzi_is_contiguous(source))
     return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL,
@@ -141,7 +141,7 @@ static fnz_status resize_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   fnz_arg list = r->args[1];
   fnz_geometry to = other ? *fnzi_wrap_geometry(other) : (fnz_geometry){.rank = list.count};
   int64_t *sizes;
-  if (wrapper->ints)
+  if (fnzi_wrap_has_words(r->args, r->op->nparams))
     return fnzi_wrap_refuse_sizes(wrapper, r->op);
   FNZI_NEW(&wrapper->scratch, list.count, &sizes);
   for (uint32_t d = 0; d < list.count; d++)

@@ -29,6 +29,8 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_check_operand(const fnz_op *op, const fnz_te
 /* TYPE where argument i is no tensor. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_need_tensor(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
                                                 size_t i);
+/* Some number, or some size of a tensor or of its memory, is an expression. */
+bool fnzi_wrap_has_words(const fnz_arg *args, size_t count);
 /* Refuses a call whose order of writes, or memory, depends on symbolic sizes. */
 fnz_status fnzi_wrap_refuse_sizes(fnz_wrapper *wrapper, const fnz_op *op);
 /* Refuses a call that writes two arguments that share memory. */
@@ -92,7 +94,7 @@ static inline bool fnzi_wrap_overlap_as(const fnz_tensor *a, const fnz_geometry 
     return false;
   fnzi_relation r = fnzi_oracle_relate(a->wrapper->ints, x, fnzi_wrap_geometry(b),
                                        fnzi_wrap_root_geometry(a), FNZI_MUCH_WORK);
-  return fnzi_oracle_decide(a->wrapper->decisions, r, x, x) != FNZI_DISJOINT;
+  return r != FNZI_DISJOINT;
 }
 /* They have a byte in common, or may have. Eager refuses these where they overlap, so that their
  * distance is not logged. */

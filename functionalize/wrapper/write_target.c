@@ -36,6 +36,16 @@ fnz_status fnzi_wrap_check_tensors_alike(fnz_wrapper *wrapper, const fnz_op *op,
   return fnzi_check_uncast(wrapper->ctx, op, args, fnzi_wrap_arg_geometry, NULL);
 }
 
+bool fnzi_wrap_has_words(const fnz_arg *args, size_t count) {
+  bool has = false;
+  FNZI_EACH_ARG(each, args, count)
+    has = has || fnzi_arg_is_expr(each.arg) ||
+          (each.arg->tag == FNZ_ARG_VALUE && each.arg->u.tensor &&
+           (fnzi_int_is_symbolic(fnzi_wrap_geometry(each.arg->u.tensor)) ||
+            fnzi_int_is_symbolic(fnzi_wrap_root_geometry(each.arg->u.tensor))));
+  return has;
+}
+
 fnz_status fnzi_wrap_refuse_sizes(fnz_wrapper *wrapper, const fnz_op *op) {
   return fnzi_fail_for(wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
                        "%s writes in an order, or memory, that depends on the sizes; export the "
@@ -157,7 +167,8 @@ fnz_status fnzi_wrap_resize(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor *
   int64_t low, high, have, unused;
   if (fnzi_same_sizes(sizes, fnzi_wrap_geometry(self)))
     return FNZ_OK;
-  if (wrapper->ints)
+  if (fnzi_int_is_symbolic(sizes) || fnzi_int_is_symbolic(fnzi_wrap_geometry(self)) ||
+      fnzi_int_is_symbolic(root))
     return fnzi_wrap_refuse_sizes(wrapper, op);
   FNZ_TRY(fnzi_wrap_resized_geometry(wrapper, self, sizes, &to));
   if (!fnzi_extent(&to, &low, &high) || !fnzi_extent(root, &unused, &have))

@@ -146,7 +146,7 @@ static fnz_status lay_out(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
   size_t count;
   int64_t *strides;
   const bool is_generated = c->call.op->tags & FNZI_TAG_GENERATED;
-  if (c->wrapper->ints)
+  if (fnzi_wrap_has_words(c->request->args, c->call.op->nparams))
     return fnzi_wrap_refuse_sizes(c->wrapper, c->call.op);
   *out = *sizes;
   out->strides = s->recorded && fnzi_same_sizes(s->recorded, sizes) ? s->recorded->strides : NULL;
@@ -171,7 +171,7 @@ static fnz_status expect_as_operand(const fnzi_wrap_twin_call *c, const fnz_geom
   fnz_tensor **reads;
   size_t count;
   int64_t *strides;
-  if (c->wrapper->ints)
+  if (fnzi_wrap_has_words(c->request->args, c->call.op->nparams))
     return fnzi_wrap_refuse_sizes(c->wrapper, c->call.op);
   FNZ_TRY(fnzi_wrap_tensor_args(c->wrapper, c->args, c->call.twin->nparams, &reads, &count));
   FNZI_NEW(&c->wrapper->scratch, like.rank, &strides);
@@ -331,7 +331,7 @@ fnz_status fnzi_wrap_write_twin(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                            .route = route,
                            .slices = -1,
                            .call = {r->op, route->twin, r->args, NULL, fnzi_wrap_arg_geometry, NULL,
-                                    fnzi_op_is_elementwise(route->twin)}};
+                                    fnzi_op_is_elementwise(route->twin), wrapper->ints}};
   bool done;
   FNZ_TRY(twin_args(&c));
   if (route->uncast)

@@ -17,7 +17,7 @@ enum {
 };
 
 void fnzi_draw_start(fnzi_draw *d, fnzi_sizes *sizes, uint64_t seed) {
-  *d = (fnzi_draw){sizes, seed * 2654435769u + 1, USUAL_SPAN, NULL};
+  *d = (fnzi_draw){sizes, seed * 2654435769u + 1, USUAL_SPAN};
 }
 
 /* Bounds of slices count from the end where they are negative. */
@@ -146,33 +146,11 @@ static bool is_taken(const usual *u, const int64_t *number) {
   return fnzi_map_get(&u->taken, number, sizeof *number, &unused);
 }
 
-/* A symbol before symbol i that has the same number in draw->like; i itself when there is none. */
-static fnz_status find_alike(const usual *u, size_t i, size_t *out) {
-  const fnzi_expr *const *symbols = u->draw->sizes->free.data;
-  fnzi_point *like = u->draw->like;
-  bool known = like != NULL, other_known;
-  int64_t number = 0, other;
-  *out = i;
-  if (known)
-    FNZ_TRY(fnzi_point_int(like, symbols[i], &known, &number));
-  for (size_t k = 0; k < i && known && *out == i; k++) {
-    FNZ_TRY(fnzi_point_int(like, symbols[k], &other_known, &other));
-    *out = other_known && other == number ? k : i;
-  }
-  return FNZ_OK;
-}
-
 static fnz_status draw_one(usual *u, fnzi_point *point, size_t i, bool distinct) {
   const fnzi_expr *symbol = u->draw->sizes->free.data[i];
   const fnzi_bounds b = usual_bounds(u, i);
   int64_t *number = &u->numbers[i];
-  size_t alike;
   distinct = distinct && !is_narrow(u, symbol);
-  FNZ_TRY(find_alike(u, i, &alike));
-  if (alike < i) {
-    *number = u->numbers[alike];
-    return fnzi_point_set(point, symbol, *number);
-  }
   for (size_t tries = 0; tries < 8; tries++) {
     *number = b.min + (int64_t)(fnzi_draw_next(u->draw) % (uint64_t)(b.max - b.min + 1));
     if (!distinct || !is_taken(u, number))

@@ -87,21 +87,6 @@ static fnz_status make_room(const fnzi_sizes *s, int64_t number, const fnzi_boun
   return FNZ_OK;
 }
 
-fnz_status fnzi_draw_room(const fnzi_sizes *s, int64_t number, fnzi_point *point, bool *found) {
-  const fnzi_condition *broken = NULL;
-  fnzi_bounds *bounds;
-  fnzi_arena arena;
-  fnzi_arena_init(&arena, s->set.ctx);
-  fnz_status status = fnzi_draw_bounds(s, &arena, &bounds);
-  if (status == FNZ_OK)
-    status = make_room(s, number, bounds, point);
-  if (status == FNZ_OK)
-    status = fnzi_sizes_admit(s, point, &broken);
-  fnzi_arena_free(&arena);
-  *found = !broken;
-  return status;
-}
-
 /* The k-th symbol of the expression, NULL when there are no more. */
 static const fnzi_expr *symbol_at(const turns *t, size_t k) {
   for (size_t i = 0; i < t->s->free.count; i++)

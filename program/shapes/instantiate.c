@@ -84,7 +84,11 @@ static fnz_status find_word(fnzi_maker *m, uint64_t value, fnz_arg *out) {
     constant(m->from->symbols.data[v->symbol].text, out);
   if (!e)
     return out->tag == FNZ_ARG_NONE ? no_number(m, v) : FNZ_OK;
-  if (e->kind == FNZI_EXPR_REAL)
+  const bool is_truth = fnzi_expr_is_condition(e);
+  FNZ_TRY(fnzi_ints_plain(m->ints, e, &e));
+  if (is_truth && e->kind == FNZI_EXPR_NUMBER)
+    *out = (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = e->num};
+  else if (e->kind == FNZI_EXPR_REAL)
     *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = e->real};
   else if (e->kind == FNZI_EXPR_NUMBER && (m->reals[value] || e->den != 1))
     *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = (double)e->num / (double)e->den};
@@ -92,7 +96,7 @@ static fnz_status find_word(fnzi_maker *m, uint64_t value, fnz_arg *out) {
     *out = fnzi_arg_int(e->num);
   else if (e->is_real || m->reals[value])
     *out = (fnz_arg){.tag = FNZI_ARG_REAL, .u.i = e->id};
-  else if (fnzi_expr_is_condition(e))
+  else if (is_truth)
     *out = (fnz_arg){.tag = FNZI_ARG_TRUTH, .u.i = e->id};
   else {
     fnzi_int word;
@@ -114,7 +118,7 @@ bool fnzi_is_unlabelled(const fnz_op *op) {
   return !op || fnzi_op_is_sizing(op);
 }
 
-/* No result of a trial depends on the value of a float: which one it is has to be seen. */
+/* A comparison over hashes has to see which expression a float is, not its value. */
 static fnz_status label(const fnzi_maker *m, uint64_t value, fnz_arg *arg) {
   uint32_t symbol = m->graph->values.data[value].symbol;
   const fnzi_expr *e = symbol ? m->sizes->symbols[symbol] : NULL;

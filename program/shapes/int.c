@@ -7,10 +7,11 @@
 
 #include <stdio.h>
 
-/* A symbol that guards keep at one number becomes the number, in larger expressions too. */
-static fnz_status settle_symbol(fnzi_ints *s, const fnzi_expr *symbol) {
+fnz_status fnzi_ints_settle_symbol(fnzi_ints *s, const fnzi_expr *symbol) {
   const fnzi_expr *rest;
   fnzi_knowledge *known;
+  FNZ_TRY(fnzi_size_facts_plain(&s->facts, symbol, &rest));
+  s->has_settled = s->has_settled || (rest != symbol && rest->kind == FNZI_EXPR_NUMBER);
   FNZ_TRY(fnzi_size_facts_see(&s->facts, symbol, &known));
   const int64_t only = known->bounds.min;
   if (only != known->bounds.max || only == INT64_MIN || fnzi_is_data_symbol(symbol))
@@ -21,18 +22,40 @@ static fnz_status settle_symbol(fnzi_ints *s, const fnzi_expr *symbol) {
   return fnzi_size_facts_add_zero(&s->facts, rest);
 }
 
+/* Strides may have symbols that no size has, and that no run knows. */
+static fnz_status find_strange(fnzi_ints *s) {
+  const size_t count = s->set->all.count;
+  bool any = false;
+  FNZI_NEW(&s->arena, count, &s->is_strange);
+  for (size_t i = 0; i < count; i++)
+    s->is_strange[i] = s->set->all.data[i]->kind == FNZI_EXPR_SYMBOL;
+  for (size_t i = 0; i < s->sizes->free.count; i++)
+    s->is_strange[s->sizes->free.data[i]->id] = 0;
+  for (size_t i = 0; i < count; i++) { /* parts have lower ids */
+    const fnzi_expr *e = s->set->all.data[i];
+    for (uint32_t k = 0; k < e->count; k++)
+      s->is_strange[i] |= s->is_strange[e->parts[k].expr->id];
+    any = any || s->is_strange[i];
+  }
+  s->is_strange = any ? s->is_strange : NULL;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes, fnzi_point *recorded) {
-  *s = (fnzi_ints){.sizes = sizes, .set = &sizes->set, .recorded = recorded};
+  *s = (fnzi_ints){
+      .sizes = sizes, .set = &sizes->set, .recorded = recorded, .at = {0, FNZI_NO_NODE}};
   fnzi_arena_init(&s->arena, sizes->set.ctx);
   fnzi_size_facts_init(&s->facts, &sizes->set);
+  FNZ_TRY(find_strange(s));
   FNZ_TRY(fnzi_size_facts_add_sizes(&s->facts, sizes));
   for (size_t i = 0; i < sizes->free.count; i++)
-    FNZ_TRY(settle_symbol(s, sizes->free.data[i]));
+    FNZ_TRY(fnzi_ints_settle_symbol(s, sizes->free.data[i]));
   return FNZ_OK;
 }
 
 void fnzi_ints_close(fnzi_ints *s) {
   FNZI_VEC_FREE(s->set->ctx, &s->guards);
+  FNZI_VEC_FREE(s->set->ctx, &s->stops);
   fnzi_ints_points_free(s);
   fnzi_size_facts_free(&s->facts);
   fnzi_arena_free(&s->arena);
@@ -53,50 +76,20 @@ fnz_status fnzi_ints_expr(const fnzi_ints *s, fnzi_int a, const fnzi_expr **out)
   return FNZ_OK;
 }
 
-/* A number that a file may have where no element uses it has no word, and becomes 0. */
-static fnz_status word_of(fnzi_ints *s, const fnz_geometry *g, uint32_t k, int64_t *number) {
-  const fnzi_expr *e = g->symbols[k] ? s->sizes->symbols[g->symbols[k]] : NULL;
-  fnzi_int word = {*number};
-  if (e)
-    FNZ_TRY(fnzi_ints_settled(s, e, &word));
-  const bool has_word = e ? !fnzi_int_is_none(word) : fnzi_int_is_number(word);
-  *number = has_word ? word.bits : 0;
-  return FNZ_OK;
+fnz_status fnzi_ints_plain(fnzi_ints *s, const fnzi_expr *e, const fnzi_expr **out) {
+  *out = e;
+  return s->has_settled ? fnzi_size_facts_plain(&s->facts, e, out) : FNZ_OK;
 }
 
 fnz_status fnzi_ints_settled(fnzi_ints *s, const fnzi_expr *e, fnzi_int *out) {
   fnzi_knowledge *known;
-  if (s->has_settled)
-    FNZ_TRY(fnzi_size_facts_plain(&s->facts, e, &e));
+  FNZ_TRY(fnzi_ints_plain(s, e, &e));
   FNZ_TRY(fnzi_size_facts_see(&s->facts, e, &known));
   const fnzi_int only = {known->bounds.min};
   /* A size that a node determines keeps its name, so that there is one that gives it. */
   const bool is_free = known->bounds.min != known->bounds.max || fnzi_is_data_symbol(e);
   *out = is_free ? fnzi_ints_word(e) : fnzi_int_is_number(only) ? only : FNZI_INT_NONE;
   return FNZ_OK;
-}
-
-fnz_status fnzi_ints_geometry(fnzi_ints *s, const fnz_geometry *g, fnzi_arena *arena,
-                              const fnz_geometry **out) {
-  *out = g;
-  if (!g || !g->symbols)
-    return FNZ_OK;
-  fnz_geometry *made;
-  int64_t *words;
-  FNZI_NEW(arena, 1, &made);
-  FNZI_NEW(arena, 2 * (size_t)g->rank, &words);
-  *made = *g;
-  made->symbols = NULL;
-  made->sizes = words;
-  made->strides = words + g->rank;
-  for (uint32_t d = 0; d < g->rank; d++) {
-    words[d] = g->sizes[d];
-    words[g->rank + d] = g->strides[d];
-    FNZ_TRY(word_of(s, g, d, &words[d]));
-    FNZ_TRY(word_of(s, g, g->rank + d, &words[g->rank + d]));
-  }
-  *out = made;
-  return word_of(s, g, 2 * g->rank, &made->offset);
 }
 
 /* --- Arithmetic ------------------------------------------------------------------------------- */
@@ -289,20 +282,15 @@ fnzi_int fnzi_int_from_end(fnzi_ints *s, fnzi_int index, fnzi_int size) {
 void fnzi_int_assume_same(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   const fnzi_int rest = fnzi_int_sub(s, a, b);
   const fnzi_expr *e;
-  if (!s->may_run && !fnzi_int_is_none(rest) && worked(s, fnzi_ints_expr(s, rest, &e)))
+  if (s->at.graph == 0 && !fnzi_int_is_none(rest) && worked(s, fnzi_ints_expr(s, rest, &e)))
     worked(s, fnzi_size_facts_add_zero(&s->facts, e));
-}
-
-void fnzi_ints_ask_about(fnzi_ints *s, const fnzi_node *node, bool in_body) {
-  s->at = node;
-  s->may_run = in_body;
 }
 
 void fnzi_ints_assume_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   const fnzi_int more = fnzi_int_sub(s, a, b);
   const fnzi_expr *e;
-  if (!s->may_run && !fnzi_int_is_none(more) && !fnzi_int_is_at_least(s, more, fnzi_int_of(0)) &&
-      worked(s, fnzi_ints_expr(s, more, &e)))
+  if (s->at.graph == 0 && !fnzi_int_is_none(more) &&
+      !fnzi_int_is_at_least(s, more, fnzi_int_of(0)) && worked(s, fnzi_ints_expr(s, more, &e)))
     worked(s, fnzi_size_facts_add(&s->facts, e));
 }
 

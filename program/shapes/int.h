@@ -140,9 +140,36 @@ bool fnzi_ints_recorded(fnzi_ints *s, fnzi_int a, int64_t *out);
  * recorded sizes, or nothing is recorded. `question` is static, and says why: "a dimension
  * would be dropped". */
 bool fnzi_int_require_not(fnzi_ints *s, fnzi_int a, int64_t number, const char *question);
-/* Guards from now on are about this node; `in_body`: of a body, which a run may leave out. There is
- * no guard on its account, and sizes at which it works are no fact. */
-void fnzi_ints_ask_about(fnzi_ints *s, const fnzi_node *node, bool in_body);
+/* A node of the program with words. */
+typedef struct fnzi_ints_node {
+  uint32_t graph, node;
+} fnzi_ints_node;
+/* Questions from now on are about this node. A run may leave out a body, a graph other than 0, so
+ * sizes at which its nodes work are no fact. */
+void fnzi_ints_ask_about(fnzi_ints *s, fnzi_ints_node node);
+fnzi_ints_node fnzi_ints_asks_about(const fnzi_ints *s);
+
+/* The pass stops at a question of this node. The next pass decides the questions of the node: an
+ * answer without a proof is that of the recorded sizes, and a guard keeps it. */
+void fnzi_ints_stop_at(fnzi_ints *s, fnzi_ints_node node);
+/* Questions that the next pass decides, if there is no other answer. Not proved, they are "no", or
+ * decided. `question` is static, and says why: "a reshape shares memory only then". */
+bool fnzi_ints_decide(fnzi_ints *s, bool same, fnzi_int a, fnzi_int b, const char *question);
+static inline bool fnzi_int_decide_same(fnzi_ints *s, fnzi_int a, fnzi_int b,
+                                        const char *question) {
+  const bool are_numbers = !s || (fnzi_int_is_number(a) && fnzi_int_is_number(b));
+  return fnzi_int_same(a, b) || (!are_numbers && fnzi_ints_decide(s, true, a, b, question));
+}
+static inline bool fnzi_int_decide_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b,
+                                            const char *question) {
+  const bool are_numbers = !s || (fnzi_int_is_number(a) && fnzi_int_is_number(b));
+  return fnzi_int_is_at_least(s, a, b) ||
+         (!are_numbers && fnzi_ints_decide(s, false, a, b, question));
+}
+/* All questions of the node so far have been decided. */
+bool fnzi_ints_is_decided(const fnzi_ints *s);
+/* A question of the node stays open. */
+void fnzi_ints_leave_open(fnzi_ints *s);
 
 /* --- Geometries (int_geometry.c) -------------------------------------------------------------- */
 /* The product of the sizes. */
@@ -170,7 +197,7 @@ bool fnzi_int_extent(fnzi_ints *s, const fnz_geometry *g, fnzi_int *low, fnzi_in
  * reach. */
 bool fnzi_int_nested(fnzi_ints *s, const fnz_geometry *g, uint32_t order[FNZ_MAX_RANK],
                      uint32_t *count);
-/* Some word is an expression. */
+/* Some word is an expression; strides may be NULL. */
 bool fnzi_int_is_symbolic(const fnz_geometry *g);
 /* A permutation of such a geometry. */
 bool fnzi_int_is_dense(fnzi_ints *s, const fnz_geometry *g);

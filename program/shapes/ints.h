@@ -21,18 +21,32 @@ enum { FNZI_INTS_DONE = 256 };
 typedef struct fnzi_ints_guard {
   const fnzi_expr *condition;
   const char *question; /* static: the reason for the condition */
-  const fnzi_node *node;
+  fnzi_ints_node about;
 } fnzi_ints_guard;
+
+/* A node at which passes have stopped. */
+typedef struct fnzi_ints_stop {
+  fnzi_ints_node at;
+  uint32_t times, last; /* how many passes; the last of them */
+} fnzi_ints_stop;
 
 struct fnzi_ints {
   const fnzi_sizes *sizes; /* of the program; `set` is a part */
   fnzi_exprs *set;
   fnzi_size_facts facts;
   fnzi_point *recorded; /* the sizes of the example; a proof has to hold there, too */
+  uint8_t *is_strange;  /* per expression of the program: it has a symbol that no run knows; NULL:
+                         * none has */
   bool has_settled;     /* guards keep some symbol at one number */
   fnzi_ints_done done[FNZI_INTS_DONE];
-  const fnzi_node *at; /* guards are about this node */
-  bool may_run;        /* it is in a body, which a run may leave out: it says nothing about sizes */
+  fnzi_ints_node at; /* questions are about this node */
+  bool decides;      /* its questions that have no proof get the answers of the recorded sizes */
+  bool is_open;      /* one of its questions has no answer */
+  uint32_t passes;   /* that have stopped */
+  struct {
+    fnzi_ints_stop *data;
+    size_t count, capacity;
+  } stops;
   struct {
     fnzi_ints_guard *data;
     size_t count, capacity;
@@ -50,13 +64,25 @@ struct fnzi_ints {
 FNZ_MUST_CHECK fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes, fnzi_point *recorded);
 void fnzi_ints_close(fnzi_ints *s);
 
+/* After a pass over `words` that stopped. *out: the next one decides more. If passes stop at a node
+ * twice, its symbols keep their recorded numbers. */
+FNZ_MUST_CHECK fnz_status fnzi_ints_decide_more(fnzi_ints *s, const fnz_program *words, bool *out);
+/* Drops guards that follow from others: what decides one question may decide the next one. */
+FNZ_MUST_CHECK fnz_status fnzi_ints_prune_guards(fnzi_ints *s);
+/* All symbols keep their recorded numbers, by guards with this question. */
+FNZ_MUST_CHECK fnz_status fnzi_ints_keep_recorded(fnzi_ints *s, const char *question);
+
 /* Finds s->points, for functions that know numbers only; fnzi_ints_close() ends them. `draw` is of
  * the same sizes. */
 FNZ_MUST_CHECK fnz_status fnzi_ints_points_draw(fnzi_ints *s, fnzi_draw *draw);
 void fnzi_ints_points_free(fnzi_ints *s);
 
+/* A symbol that guards keep at one number becomes the number, in larger expressions too. */
+FNZ_MUST_CHECK fnz_status fnzi_ints_settle_symbol(fnzi_ints *s, const fnzi_expr *symbol);
 /* The word of an integer expression; FNZI_INT_NONE for a number that has none. */
 fnzi_int fnzi_ints_word(const fnzi_expr *e);
+/* The same expression without symbols that guards keep at one number. */
+FNZ_MUST_CHECK fnz_status fnzi_ints_plain(fnzi_ints *s, const fnzi_expr *e, const fnzi_expr **out);
 /* The word of an expression that may be one number at all sizes. */
 FNZ_MUST_CHECK fnz_status fnzi_ints_settled(fnzi_ints *s, const fnzi_expr *e, fnzi_int *out);
 /* The expression of a word that is not FNZI_INT_NONE. */

@@ -6,7 +6,6 @@
  *                    region
  * instantiate.c      the program for given numbers
  * instance.c         one program that is moved from numbers to numbers
- * settled.c          minima and maxima that ranges decide
  * draw.c             numbers to try */
 #ifndef FNZI_SIZES_H
 #define FNZI_SIZES_H
@@ -161,8 +160,7 @@ FNZ_MUST_CHECK fnz_status fnzi_instance_move(fnzi_instance *i, const fnzi_sizes 
                                              fnzi_point *point);
 void fnzi_instance_free(fnzi_instance *i);
 
-/* Its floats are the numbers themselves in trials: sizes of its results are computed of them, or it
- * is no operator. */
+/* Its floats have no labels: sizes of its results are computed of them, or it is no operator. */
 bool fnzi_is_unlabelled(const fnz_op *op);
 /* All results of the node are numbers, and there is one. */
 bool fnzi_shapes_gives_numbers(const fnzi_node *node);
@@ -194,7 +192,6 @@ typedef struct fnzi_draw {
   fnzi_sizes *sizes;
   uint64_t state;
   int64_t span; /* symbols lie within so much of the least they may be; smaller after failures */
-  fnzi_point *like; /* symbols that are equal here get equal numbers; NULL: all different ones */
 } fnzi_draw;
 
 /* The range of each symbol, by the ids of expressions. Without one it is a size, from 0 on, if it
@@ -202,12 +199,6 @@ typedef struct fnzi_draw {
 FNZ_MUST_CHECK fnz_status fnzi_draw_bounds(const fnzi_sizes *sizes, fnzi_arena *arena,
                                            fnzi_bounds **out);
 enum { FNZI_LARGEST_END = 96 }; /* larger ends of ranges are not tried: programs run at these */
-
-/* Which expressions of the program, by their ids, are a minimum or a maximum that is the same one
- * of its arguments wherever symbols are in range (settled.c), where none bounds a slice. In
- * `arena`. */
-FNZ_MUST_CHECK fnz_status fnzi_sizes_settled(const fnzi_sizes *sizes, fnzi_arena *arena,
-                                             uint8_t **out);
 
 void fnzi_draw_start(fnzi_draw *draw, fnzi_sizes *sizes, uint64_t seed);
 /* Different numbers for all symbols where there are as many, keeping to the conditions. *found
@@ -222,10 +213,6 @@ FNZ_MUST_CHECK fnz_status fnzi_draw_special(fnzi_draw *draw, size_t k, fnzi_poin
 FNZ_MUST_CHECK fnz_status fnzi_draw_turn(const fnzi_sizes *sizes, const fnzi_expr *expr,
                                          const fnzi_expr *like, size_t k, fnzi_point *point,
                                          bool *more, bool *found);
-/* Sizes of tensors become larger than a number, which may be an index; *found says that they keep
- * to the conditions. */
-FNZ_MUST_CHECK fnz_status fnzi_draw_room(const fnzi_sizes *sizes, int64_t number, fnzi_point *point,
-                                         bool *found);
 /* At these numbers the values with symbolic sizes have no more elements than a program may take
  * time and memory for. The limit is needed because a file may claim any size. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_are_bearable(const fnzi_sizes *sizes, fnzi_point *point,

@@ -227,7 +227,7 @@ FNZ_MUST_CHECK fnz_status fnzi_point_real(fnzi_point *point, const fnzi_expr *ex
                                           double *out);
 /* Computes the label of `e`: its value with bits of its name in place of the last bits. The label
  * is near the value but never equal to it, and not further from 0 unless the value is near 0.
- * Labels of different expressions differ, so that a trial shows which expression an argument is.
+ * Labels of different expressions differ, so that a comparison shows which one an argument is.
  * They also differ between points of different salt, so that a result computed from labels is not
  * taken for a constant. */
 FNZ_MUST_CHECK fnz_status fnzi_point_label(const fnzi_point *point, const fnzi_expr *e,

@@ -135,23 +135,32 @@ static fnz_status is_below_range(checking *c, bool *out) {
   return FNZ_OK;
 }
 
-/* The recorded types at these sizes must be the types that the operators compute. Sizes that depend
- * on data were drawn, and may be impossible: such a program is not compared there. */
-static fnz_status check_recorded(checking *c, const fnz_program *original, bool *possible) {
-  fnz_status status = c->check_types(c->ctx, original, NULL, NULL);
+/* The types that `p` records at these sizes must be the types that its operators compute, if the
+ * original works there; *possible false if it does not. */
+static fnz_status check_types_of(checking *c, const fnz_program *original, const fnz_program *p,
+                                 bool *possible) {
+  fnz_status status = c->check_types(c->ctx, p, NULL, NULL);
   *possible = status == FNZ_OK;
   if (status != FNZ_BAD_INPUT)
     return status;
-  bool below;
-  FNZ_TRY(is_below_range(c, &below));
-  return below || fnzi_sizes_have_data(&c->first) ? FNZ_OK : fails_here(c, FNZ_CLASS_TYPE);
+  bool works;
+  FNZ_TRY(works_alone(c, original, &works));
+  if (!works)
+    return FNZ_OK;
+  status = c->check_types(c->ctx, p, NULL, NULL); /* says why again */
+  return status == FNZ_BAD_INPUT ? fails_here(c, FNZ_CLASS_TYPE) : status;
 }
 
-/* Fails if recorded types of the other program differ from the types that its operators compute, at
- * sizes at which the original's agree. */
-static fnz_status check_other(checking *c, const fnz_program *other) {
-  fnz_status status = c->check_types(c->ctx, other, NULL, NULL);
-  return status == FNZ_BAD_INPUT ? fails_here(c, FNZ_CLASS_TYPE) : status;
+/* The same of the original. Sizes that depend on data were drawn, and may be impossible: such a
+ * program is not compared there. */
+static fnz_status check_recorded(checking *c, const fnz_program *original, bool *possible) {
+  bool below;
+  FNZ_TRY(is_below_range(c, &below));
+  if (!below && !fnzi_sizes_have_data(&c->first))
+    return check_types_of(c, original, original, possible);
+  const fnz_status status = c->check_types(c->ctx, original, NULL, NULL);
+  *possible = status == FNZ_OK;
+  return status == FNZ_BAD_INPUT ? FNZ_OK : status;
 }
 
 static fnz_status check_here(checking *c) {
@@ -166,7 +175,7 @@ static fnz_status check_here(checking *c) {
   if (status == FNZ_OK && other)
     status = check_recorded(c, original, &possible);
   if (status == FNZ_OK && possible)
-    status = check_other(c, other);
+    status = check_types_of(c, original, other, &possible);
   if (status == FNZ_OK && possible)
     status = compare(c, original, other);
   if (status == FNZ_OK && c->report->sizes > before)

@@ -181,9 +181,22 @@ static bool read_for(trial *t, const char *text) {
   return mlir_read(&reader, text);
 }
 
+/* The program runs at the point. */
+static bool works(trial *t) {
+  const fnz_verify_options once = {.size = sizeof once, .trials = 1, .ignore_memory = true};
+  fnz_program *there;
+  if (fnzi_instantiate(&t->sizes, &t->point, FNZI_READINGS_WATCHED, &there) != FNZ_OK)
+    return false;
+  const bool does = fnz_verify_hashes(ctx, there, there, &once, NULL) == FNZ_OK;
+  fnz_program_destroy(there);
+  return does;
+}
+
 static void try_point(trial *t, const char *name, const char *text) {
-  ck_assert_msg(read_for(t, text), "%s: %s", name, reader.refused);
-  compare(t, name);
+  const bool can_read = read_for(t, text);
+  ck_assert_msg(can_read || !works(t), "%s: %s", name, reader.refused);
+  if (can_read)
+    compare(t, name);
 }
 
 /* At usual sizes and at special ones. */

@@ -1,7 +1,8 @@
-/* checks: 7
+/* checks: 8
  * plant_test.c - mistakes in functional forms: every kind has places, verification finds all of
  * them, and what excuses one that it does not find says the truth. */
 #include "soak/plant.h"
+#include "soak/plant_edit.h"
 #include "soak/plant_runs.h"
 #include "soak/soak.h"
 #include "tests/help/test.h"
@@ -276,6 +277,34 @@ START_TEST(sizes_are_told_apart) {
 }
 END_TEST
 
+/* A view at one row, and a copy at more. */
+static const char source[] = "fnz 1\nsymbol s0 = 4\nrange s0 0..\nprogram(%x: f32[{s0},3]) {\n"
+                             "  %t: f32[3,{s0}] stride(1,3) = transpose.int(%x, 0, 1)\n"
+                             "  %r: f32[{3*s0}] = reshape(%t, [-1])\n"
+                             "  %w: f32[{3*s0}] = add_.Scalar(%r, 1)\n  return %r, %x\n}\n";
+
+/* The source has no condition; the form has one, or both have it. */
+START_TEST(guards_of_the_source_stay) {
+  fnz_context *ctx;
+  fnz_program *form;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnz_program *p = read_text(ctx, source);
+  OK(ctx, fnz_functionalize(ctx, p, NULL, &form));
+  const fnz_program *const sources[] = {NULL, p, form};
+  for (size_t k = 0; k < 3; k++) {
+    fnzi_planting dropped = {.p = form, .wanted = UINT64_MAX, .source = sources[k]},
+                  bound = dropped;
+    OK(ctx, fnzi_plant_guard_dropped(&dropped));
+    OK(ctx, fnzi_plant_guard_bound(&bound));
+    ck_assert_uint_eq(dropped.places, sources[k] != form);
+    ck_assert_uint_eq(bound.places, sources[k] != form);
+  }
+  fnz_program_destroy(form);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 RUN_SUITE("plant", mistakes_are_found, figures_do_not_depend_on_jobs, mistakes_meet_their_fate,
           runs_tell_programs_apart, failing_runs_tell_nothing, endless_loops_are_no_runs,
-          sizes_are_told_apart)
+          sizes_are_told_apart, guards_of_the_source_stay)

@@ -652,7 +652,7 @@ static void follow(trial *t, const fnzi_path *path, const window *a, const windo
 static bool has_path(trial *t, const fnz_geometry *from, const fnz_geometry *to) {
   fnzi_path path;
   bool found;
-  OK(t->w.ctx, fnzi_path_box((fnzi_int_space){NULL, &t->w.arena}, from, to, false, &path, &found));
+  OK(t->w.ctx, fnzi_path_box((fnzi_int_space){NULL, &t->w.arena}, from, to, &path, &found));
   return found;
 }
 
@@ -671,9 +671,8 @@ static void check_path(trial *t, const window *a, const window *b) {
   if (is_stale(t, a) || !is_inside(t, a, b))
     return;
   bool found, all = true;
-  const bool strides = perhaps(&t->c, 50);
-  if (fnzi_path_box((fnzi_int_space){&t->w.ints, &t->w.arena}, a->words, b->words, strides, &path,
-                    &found) != FNZ_OK)
+  if (fnzi_path_box((fnzi_int_space){&t->w.ints, &t->w.arena}, a->words, b->words, &path, &found) !=
+      FNZ_OK)
     ck_abort_msg("%s; a: %s; b: %s; %s", fnz_last_error(t->w.ctx)->message, a->how, b->how,
                  t->w.told);
   size_t points = 0;
@@ -789,7 +788,7 @@ static void check_pieces(trial *t, const fnz_geometry *g, uint32_t dim, fnzi_int
   ck_assert_int_eq(fnzi_oracle_relate(s, high, g, g, 0), FNZI_INSIDE);
   ck_assert_int_eq(fnzi_oracle_relate(s, slice_of(t, g, dim, fnzi_int_of(0), all), g, g, 0),
                    FNZI_EQUAL);
-  OK(t->w.ctx, fnzi_path_box((fnzi_int_space){s, &t->w.arena}, g, high, false, &path, &found));
+  OK(t->w.ctx, fnzi_path_box((fnzi_int_space){s, &t->w.arena}, g, high, &path, &found));
   ck_assert(found && path.count == 1);
   ck_assert(fnzi_geometry_equal(path.steps[0].window, high));
 }

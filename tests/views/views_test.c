@@ -128,7 +128,7 @@ static void check_paths(const fnz_geometry *root, const fnz_geometry *from, cons
   bool found;
   uint32_t rank = from->rank > to->rank ? from->rank : to->rank;
   n->chains++;
-  OK(ctx, fnzi_path_box((fnzi_int_space){NULL, &arena}, from, to, false, &path, &found));
+  OK(ctx, fnzi_path_box((fnzi_int_space){NULL, &arena}, from, to, &path, &found));
   if (found) {
     note_path(n, &path, rank, &n->box);
     check_path(&path, from, to);
@@ -215,7 +215,7 @@ START_TEST(long_chains_are_short_paths) {
       if (fnz_geometry_numel(out) > 0)
         at = out;
     }
-    OK(ctx, fnzi_path_box((fnzi_int_space){NULL, &arena}, &root, at, false, &path, &found));
+    OK(ctx, fnzi_path_box((fnzi_int_space){NULL, &arena}, &root, at, &path, &found));
     ck_assert(found);
     ck_assert_uint_le(path.count, 2 * 8 + 2);
     check_path(&path, &root, at);
