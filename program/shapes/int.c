@@ -48,8 +48,11 @@ fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes, fnzi_point *recorded)
   fnzi_size_facts_init(&s->facts, &sizes->set);
   FNZ_TRY(find_strange(s));
   FNZ_TRY(fnzi_size_facts_add_sizes(&s->facts, sizes));
-  for (size_t i = 0; i < sizes->free.count; i++)
-    FNZ_TRY(fnzi_ints_settle_symbol(s, sizes->free.data[i]));
+  for (uint32_t before = UINT32_MAX; before != s->facts.replaced;) { /* one may settle others */
+    before = s->facts.replaced;
+    for (size_t i = 0; i < sizes->free.count; i++)
+      FNZ_TRY(fnzi_ints_settle_symbol(s, sizes->free.data[i]));
+  }
   return FNZ_OK;
 }
 

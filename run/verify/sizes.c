@@ -136,23 +136,24 @@ static fnz_status is_below_range(checking *c, bool *out) {
 }
 
 /* The types that `p` records at these sizes must be the types that its operators compute, if the
- * original works there; *possible false if it does not. */
+ * original works there; *possible false if it does not. Sizes that depend on data were drawn: with
+ * impossible ones no run works. */
 static fnz_status check_types_of(checking *c, const fnz_program *original, const fnz_program *p,
                                  bool *possible) {
   fnz_status status = c->check_types(c->ctx, p, NULL, NULL);
   *possible = status == FNZ_OK;
   if (status != FNZ_BAD_INPUT)
     return status;
-  bool works;
-  FNZ_TRY(works_alone(c, original, &works));
+  bool works = fnzi_sizes_have_data(&c->first);
+  if (!works)
+    FNZ_TRY(works_alone(c, original, &works));
   if (!works)
     return FNZ_OK;
   status = c->check_types(c->ctx, p, NULL, NULL); /* says why again */
   return status == FNZ_BAD_INPUT ? fails_here(c, FNZ_CLASS_TYPE) : status;
 }
 
-/* The same of the original. Sizes that depend on data were drawn, and may be impossible: such a
- * program is not compared there. */
+/* The same of the original. With data it is not compared where its types are wrong. */
 static fnz_status check_recorded(checking *c, const fnz_program *original, bool *possible) {
   bool below;
   FNZ_TRY(is_below_range(c, &below));
@@ -266,6 +267,25 @@ static fnz_status add_unshared(const fnzi_sizes *a, const fnzi_sizes *b, fnzi_ve
   return status;
 }
 
+/* The recorded sizes, at which the original works: near others nothing may be compared. Numbers that
+ * they lack are drawn. */
+static fnz_status draw_recorded(checking *c, bool *found) {
+  const fnzi_condition *broken = NULL;
+  bool is_complete;
+  fnzi_point recorded;
+  FNZ_TRY(fnzi_draw_numbers(&c->draw, &c->point, found));
+  fnzi_point_init(&recorded, &c->first.set);
+  fnz_status status = fnzi_sizes_recorded(&c->first, &recorded, &is_complete);
+  if (status == FNZ_OK)
+    status = fnzi_sizes_adopt(&c->first, &c->point, &c->first, &recorded);
+  if (status == FNZ_OK)
+    status = fnzi_sizes_admit(&c->first, &c->point, &broken);
+  if (status == FNZ_OK && broken)
+    status = fnzi_draw_numbers(&c->draw, &c->point, found);
+  fnzi_point_free(&recorded);
+  return status;
+}
+
 /* Sizes next to the constants of such expressions: s0 > 4 and s0 > 5 are one at all others. */
 static fnz_status check_unshared(checking *c) {
   fnzi_ver_constants constants = {.count = 0};
@@ -275,7 +295,7 @@ static fnz_status check_unshared(checking *c) {
   FNZ_TRY(add_unshared(&c->first, &c->second, &constants));
   FNZ_TRY(add_unshared(&c->second, &c->first, &constants));
   size_t count = fnzi_ver_constants_list(&constants, candidates);
-  FNZ_TRY(fnzi_draw_numbers(&c->draw, &c->point, &found));
+  FNZ_TRY(draw_recorded(c, &found));
   for (size_t i = 0; found && constants.count && i < c->first.free.count; i++) {
     const fnzi_expr *symbol = c->first.free.data[i];
     FNZ_TRY(fnzi_point_int(&c->point, symbol, &known, &old));
