@@ -15,13 +15,26 @@ static bool is_next(fnzi_ints *s, const fnz_geometry *g, uint32_t d, fnzi_int st
          fnzi_int_decide_same(s, fnzi_int_stride(g, d), stride, by_strides);
 }
 
+/* So many elements are the run. If one number is a multiple of the other, the question is whether
+ * the factor is 1, because both answers are right if the run has no elements. */
+static bool is_run(fnzi_ints *s, fnzi_int run, fnzi_int filled) {
+  const fnzi_int one = {1}, pairs[2][2] = {{run, filled}, {filled, run}};
+  for (size_t k = 0; s && k < 2; k++) {
+    const fnzi_int whole = pairs[k][0], part = pairs[k][1];
+    const bool divides = !fnzi_int_is(part, 0) && !fnzi_int_is(part, 1);
+    const fnzi_int factor = divides ? fnzi_ints_quotient(s, whole, part) : FNZI_INT_NONE;
+    if (fnzi_int_is_product(s, whole, factor, part))
+      return fnzi_int_decide_same(s, factor, one, by_strides);
+  }
+  return fnzi_int_decide_same(s, run, filled, by_strides);
+}
+
 /* The next size is one more of the run. Sizes of `filled` elements are assigned so far. */
 static bool is_of_run(fnzi_ints *s, fnzi_int run, fnzi_int filled, fnzi_int size) {
   if (fnzi_int_is(size, 1) || fnzi_int_same(filled, run))
     return fnzi_int_is(size, 1);
   return fnzi_int_is_product(s, run, filled, size) ||
-         !(fnzi_int_is_at_least(s, filled, run) ||
-           fnzi_int_decide_same(s, run, filled, by_strides));
+         !(fnzi_int_is_at_least(s, filled, run) || is_run(s, run, filled));
 }
 
 /* Cuts the base into runs of dimensions that step through memory uniformly, and assigns the new
@@ -58,7 +71,7 @@ bool fnzi_view_strides(fnzi_ints *s, const fnz_geometry *base, const fnzi_int *s
     }
     if (!fnzi_int_same(filled, run) &&
         !(fnzi_int_is_at_least(s, filled, run) && fnzi_int_is_at_least(s, run, filled)) &&
-        !fnzi_int_decide_same(s, run, filled, by_strides))
+        !is_run(s, run, filled))
       return false;
   }
   while (next > 0 && fnzi_int_decide_same(s, sizes[next - 1], fnzi_int_of(1), by_strides))
