@@ -398,6 +398,7 @@ struct cli_call {
   fnz_arrays *passed;                  /* arrays of --state that only other methods have */
   fnz_arrays *held;                    /* the state, between calls of an interpreter */
   fnz_origins *origins, *step_origins; /* of `functional`, of `made_of` */
+  bool keeps_origins;                  /* cli_functionalize() makes `origins` */
   fnz_findings *findings;
   fnz_costs *costs; /* explain: copies of a run; NULL: the engine has no plan */
   char no_run[768]; /* why there is no plan */

@@ -7,12 +7,9 @@
 #include <string.h>
 
 static int functionalize(cli_call *call) {
-  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
-  CLI_TRY(cli_functionalize_options(call, &options));
+  call->keeps_origins = true;
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
-  options.origins = &call->origins;
-  CLI_TRY(cli_check(call, fnz_functionalize(call->ctx, call->program, &options, &call->functional),
-                    call->operands[0]));
+  CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   return cli_decompose_explained(call, call->operands[0]);
 }
 

@@ -72,6 +72,7 @@ int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *o
 int cli_functionalize(cli_call *call, const fnz_program *program, const char *path) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   CLI_TRY(cli_functionalize_options(call, &options));
+  options.origins = call->keeps_origins ? &call->origins : NULL;
   cli_phase_begin(call);
   CLI_TRY(
       cli_check(call, fnz_functionalize(call->ctx, program, &options, &call->functional), path));

@@ -274,6 +274,19 @@ static fnz_status add_guards(linting *l) {
   return FNZ_OK;
 }
 
+/* Conditions on sizes that the source does not have. */
+static fnz_status add_sizes(linting *l) {
+  for (size_t k = 0; k < l->notes->guards.count; k++) {
+    const fnzi_guard_note *note = &l->notes->guards.data[k];
+    const char *what;
+    FNZ_TRY(fnzi_arena_format(&l->out->arena, &what, "the result is for sizes with %s: %s",
+                              note->text, note->question));
+    FNZ_TRY(add(l, finding(FNZ_FINDING_SIZES), note->node, note->node ? "" : "sizes", what,
+                "assert the condition, or clone() what is written; or fix the sizes"));
+  }
+  return FNZ_OK;
+}
+
 /* --- in order --------------------------------------------------------------------------------- */
 static int by_node(const void *a, const void *b) {
   const fnz_finding *x = a, *y = b;
@@ -303,6 +316,7 @@ static fnz_status collect(linting *l) {
     FNZ_TRY(add_constants(l));
     FNZ_TRY(add_sharing(l));
     FNZ_TRY(add_guards(l));
+    FNZ_TRY(add_sizes(l));
   }
   if (l->out->all.count > first)
     qsort(l->out->all.data + first, l->out->all.count - first, sizeof *l->out->all.data, by_node);

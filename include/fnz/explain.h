@@ -118,7 +118,8 @@ FNZ_API const char *fnz_cost_kind_words(fnz_cost_kind kind);
   ROW(DEAD_WRITE, "dead-write", "a write that nothing reads")                                      \
   ROW(ALIAS, "alias", "an output that shares memory with an input or another output")              \
   ROW(LOST, "lost-assignment", "an assignment to .data, which the exporter has left out")          \
-  ROW(CONSTANT, "written-constant", "a write to a constant, which may be a buffer as well")
+  ROW(CONSTANT, "written-constant", "a write to a constant, which may be a buffer as well")        \
+  ROW(SIZES, "sizes", "sizes that the result is not for, although the program may be")
 
 typedef enum fnz_finding_kind {
 #define FNZ_FINDING_ENUM(id, name, words) FNZ_FINDING_##id,

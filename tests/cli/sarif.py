@@ -17,7 +17,7 @@ LEAST = 40  # findings in all, of
 # The one kind that no fixture has.
 LOST = ("fnz 1 program(%x: f32[2], %y: f32[2]) { %n: f32[2] = neg(%x)\n"
         "  None = _has_compatible_shallow_copy_type(%n, %y) at 'a b.py:7'\n  return %n }")
-KINDS = {"refused", "scatter", "copy", "dead-write", "alias", "lost-assignment", "written-constant"}
+KINDS = {"refused", "scatter", "copy", "dead-write", "alias", "lost-assignment", "written-constant", "sizes"}
 
 
 def missing(what):
