@@ -173,7 +173,8 @@ fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
       .written = written_as(job, target),
       .call = {job->op, via, job->args, args, geometry_of, &c,
                job->route->is_pointwise || fnzi_op_is_elementwise(via) ||
-                   via == &fnzi_ops[FNZI_ATEN_copy]},
+                   via == &fnzi_ops[FNZI_ATEN_copy],
+               NULL},
       .loop = {.slices = -1, .whole = true},
   };
   FNZ_TRY(check_fit(job, target, result));
