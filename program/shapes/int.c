@@ -22,6 +22,37 @@ fnz_status fnzi_ints_settle_symbol(fnzi_ints *s, const fnzi_expr *symbol) {
   return fnzi_size_facts_add_zero(&s->facts, rest);
 }
 
+/* A sum of the program that is one number says so of its symbol: 2*s0 is 6. */
+static fnz_status settle_sum(fnzi_ints *s, const fnzi_expr *e) {
+  const fnzi_expr *rest;
+  fnzi_knowledge *known;
+  FNZ_TRY(fnzi_size_facts_plain(&s->facts, e, &rest));
+  FNZ_TRY(fnzi_size_facts_see(&s->facts, e, &known));
+  const int64_t only = known->bounds.min;
+  if (rest->kind == FNZI_EXPR_NUMBER || only != known->bounds.max || only == INT64_MIN)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_expr_number(s->set, -only, 1, &rest));
+  FNZ_TRY(fnzi_expr_add(s->set, e, rest, &rest));
+  return fnzi_size_facts_add_zero(&s->facts, rest);
+}
+
+/* One may settle others. */
+static fnz_status settle_all(fnzi_ints *s) {
+  const fnzi_sizes *sizes = s->sizes;
+  const fnzi_expr *of;
+  uint32_t before;
+  do {
+    before = s->facts.state + s->facts.replaced;
+    for (size_t i = 1; i < sizes->program->symbols.count; i++)
+      if (sizes->symbols[i] && fnzi_expr_is_linear(sizes->symbols[i], &of) &&
+          !fnzi_is_data_symbol(of))
+        FNZ_TRY(settle_sum(s, sizes->symbols[i]));
+    for (size_t i = 0; i < sizes->free.count; i++)
+      FNZ_TRY(fnzi_ints_settle_symbol(s, sizes->free.data[i]));
+  } while (before != s->facts.state + s->facts.replaced);
+  return FNZ_OK;
+}
+
 /* Strides may have symbols that no size has, and that no run knows. */
 static fnz_status find_strange(fnzi_ints *s) {
   const size_t count = s->set->all.count;
@@ -48,12 +79,7 @@ fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes, fnzi_point *recorded)
   fnzi_size_facts_init(&s->facts, &sizes->set);
   FNZ_TRY(find_strange(s));
   FNZ_TRY(fnzi_size_facts_add_sizes(&s->facts, sizes));
-  for (uint32_t before = UINT32_MAX; before != s->facts.replaced;) { /* one may settle others */
-    before = s->facts.replaced;
-    for (size_t i = 0; i < sizes->free.count; i++)
-      FNZ_TRY(fnzi_ints_settle_symbol(s, sizes->free.data[i]));
-  }
-  return FNZ_OK;
+  return settle_all(s);
 }
 
 void fnzi_ints_close(fnzi_ints *s) {
