@@ -22,7 +22,7 @@ fnz_status fnzi_ints_settle_symbol(fnzi_ints *s, const fnzi_expr *symbol) {
   return fnzi_size_facts_add_zero(&s->facts, rest);
 }
 
-/* A sum of the program that is one number says so of its symbol: 2*s0 is 6. */
+/* If a sum of the program is one number, so is its symbol: 2*s0 is 6. */
 static fnz_status settle_sum(fnzi_ints *s, const fnzi_expr *e) {
   const fnzi_expr *rest;
   fnzi_knowledge *known;
