@@ -286,7 +286,7 @@ fnz_status fnzi_wrap_write(fnzi_wrap_alias *target, fnzi_value_ref *value) {
         "this writes memory that a result of a %s may share or not; clone() what its "
         "body returns",
         target->storage->maybe_aliased);
-  FNZ_TRY(fnzi_wrap_refuse_tied(target));
+  FNZ_TRY(fnzi_wrap_refuse_shared(target));
   target->source = wrapper->source;
   fnzi_notes_unread(wrapper->ctx, wrapper->notes, target->unread);
   target->writer = target->unread = wrapper->why.reader;

@@ -60,8 +60,11 @@ static fnz_status tie_copies(fnz_wrapper *wrapper, const fnzi_wrap_request *r, s
   const bool is_open = wrapper->ints && !fnzi_ints_is_decided(wrapper->ints);
   for (size_t k = first; is_open && k < r->out.count; k++) {
     const fnz_geometry *copy = fnzi_wrap_geometry(r->out.data[k]);
-    if (copy->dtype == g->dtype && (fnzi_int_is_symbolic(g) || fnzi_int_is_symbolic(copy)))
-      FNZ_TRY(fnzi_wrap_tie_tensors(wrapper, r->out.data[k], of));
+    if (copy->dtype != g->dtype || (!fnzi_int_is_symbolic(g) && !fnzi_int_is_symbolic(copy)))
+      continue;
+    FNZ_TRY(fnzi_wrap_tie_tensors(wrapper, r->out.data[k], of));
+    if (r->op != &fnzi_ops[FNZI_ATEN_contiguous]) /* it returns rows, copied or not */
+      fnzi_wrap_loosen(r->out.data[k], fnzi_ints_asks_about(wrapper->ints));
   }
   return FNZ_OK;
 }
@@ -117,6 +120,7 @@ static fnz_status composite_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
   }
   for (size_t i = 0; i < resolution.count; i++) {
     fnz_tensor *at = tensors[resolution.items[i].tensor];
+    at->alias->storage->regrouped = true;
     at->refs++;
     fnz_status status = item_steps(wrapper, r, &resolution.items[i], &at);
     fnz_tensor_release(at);

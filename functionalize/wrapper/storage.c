@@ -182,14 +182,43 @@ static void stop_at_ties(fnz_wrapper *wrapper, uint32_t tied) {
       fnzi_ints_stop_at(wrapper->ints, wrapper->ties.data[i].node);
 }
 
-fnz_status fnzi_wrap_refuse_tied(const fnzi_wrap_alias *target) {
-  if (!target->storage->tied)
-    return FNZ_OK;
-  stop_at_ties(target->storage->wrapper, target->storage->tied);
-  return fnzi_fail_for(target->storage->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED,
-                       NULL,
+static fnz_status refuse_tied(const fnzi_wrap_alias *target) {
+  const fnzi_wrap_storage *s = target->storage;
+  if (s->tied)
+    stop_at_ties(s->wrapper, s->tied);
+  if (s->is_loose)
+    fnzi_ints_stop_at(s->wrapper->ints, s->loose_at);
+  return fnzi_fail_for(s->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
                        "this writes memory that a reshape() or contiguous() before it shares at "
                        "some sizes and copies at others; clone() what that returns");
+}
+
+fnz_status fnzi_wrap_refuse_tied(const fnzi_wrap_alias *target) {
+  return target->storage->tied || target->storage->is_loose ? refuse_tied(target) : FNZ_OK;
+}
+
+/* A tensor is on another storage of the group. */
+static bool is_seen_elsewhere(const fnzi_wrap_storage *s) {
+  const fnz_wrapper *wrapper = s->wrapper;
+  bool seen = false;
+  for (size_t i = 0; s->tied && i < wrapper->ties.count && !seen; i++) {
+    const fnzi_wrap_storage *a = wrapper->ties.data[i].copy->storage,
+                            *b = wrapper->ties.data[i].of->storage;
+    seen = a->tied == s->tied && ((a != s && a->tensors) || (b != s && b->tensors));
+  }
+  return seen;
+}
+
+fnz_status fnzi_wrap_refuse_shared(const fnzi_wrap_alias *target) {
+  const fnzi_wrap_storage *s = target->storage;
+  const bool may_split = s->is_loose && s->regrouped;
+  return may_split || is_seen_elsewhere(s) ? refuse_tied(target) : FNZ_OK;
+}
+
+void fnzi_wrap_loosen(fnz_tensor *copy, fnzi_ints_node at) {
+  fnzi_wrap_storage *s = copy->alias->storage;
+  s->loose_at = s->is_loose ? s->loose_at : at;
+  s->is_loose = true;
 }
 
 /* An as_strided may not leave the memory that the program declares; in eager there may be more. At

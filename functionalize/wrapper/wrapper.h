@@ -101,10 +101,13 @@ typedef struct fnzi_wrap_storage {
   uint32_t input, output;    /* 1 + the pass's first that ends on this storage; 0 for none */
   fnzi_wrap_alias **watched; /* aliases whose `touched` writes set; borrowed */
   size_t nwatched;
-  uint32_t tensors; /* on this storage; without any its writes do not matter */
-  uint32_t mark;    /* the pass's own */
-  uint32_t tied;    /* the group of storages that are one memory at some sizes; 0 for none */
-  bool in_gaps;     /* an as_strided shows bytes between the root's elements */
+  uint32_t tensors;        /* on this storage; without any its writes do not matter */
+  uint32_t mark;           /* the pass's own */
+  uint32_t tied;           /* the group of storages that are one memory at some sizes; 0 for none */
+  bool in_gaps;            /* an as_strided shows bytes between the root's elements */
+  bool is_loose;           /* at some sizes its elements lie in another order than its root says */
+  bool regrouped;          /* a reshape() or the like took that order for granted */
+  fnzi_ints_node loose_at; /* the node that decides the order */
   /* The operator of a node with regions, or NULL. */
   const char *maybe_aliased; /* it may be the memory of another storage: it is not written */
   const char *poisoned;      /* its content is not known: it is not read */
@@ -284,11 +287,16 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_storage_grow(fnzi_wrap_alias *old_root,
 fnzi_wrap_alias *fnzi_wrap_alias_retain(fnzi_wrap_alias *alias);
 void fnzi_wrap_alias_release(fnzi_wrap_alias *alias);
 /* Ties the storages of two tensors, and all that are tied to either. A write to one of them is
- * refused from then on. */
+ * refused as long as another one can be read. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_tie_tensors(fnz_wrapper *wrapper, const fnz_tensor *copy,
                                                 const fnz_tensor *of);
-/* Refuses a change of such a tensor: of its elements, or of the sizes that it shows them in. */
+/* Refuses a change of the sizes in which such a tensor shows its elements. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_refuse_tied(const fnzi_wrap_alias *target);
+/* Refuses a write to what another tensor may show, too, at some sizes. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_refuse_shared(const fnzi_wrap_alias *target);
+/* At sizes at which `copy` is a view, its elements may lie in another order. Results of elementwise
+ * operators on it have the same order. */
+void fnzi_wrap_loosen(fnz_tensor *copy, fnzi_ints_node at);
 void fnzi_wrap_ties_end(fnz_wrapper *wrapper);
 /* Two storages of one group end as memory of the caller: inputs, or results of the program. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_ties_leave(fnz_wrapper *wrapper, bool *out);
