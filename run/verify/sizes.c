@@ -267,8 +267,8 @@ static fnz_status add_unshared(const fnzi_sizes *a, const fnzi_sizes *b, fnzi_ve
   return status;
 }
 
-/* The recorded sizes, at which the original works: near others nothing may be compared. Numbers that
- * they lack are drawn. */
+/* The recorded sizes, at which the original works: near others nothing may be compared. Numbers
+ * that they lack are drawn. */
 static fnz_status draw_recorded(checking *c, bool *found) {
   const fnzi_condition *broken = NULL;
   bool is_complete;
