@@ -10,6 +10,7 @@
 enum { LEAST = 3 }; /* instructions that are worth a chain */
 
 typedef struct chaining {
+  const fnzi_meta_chains *chains;
   fnzi_meta_link *links;
   uint32_t nlinks, nslots;
   uint16_t *slots;
@@ -57,44 +58,80 @@ static bool is_stored(const fnzi_tile_program *t, uint32_t i, uint32_t end) {
   return (uint32_t)t->slots[slot].last > i + chained;
 }
 
-/* The link of a conversion between f32 and halves in chains `of`; NULL if there is none. */
+/* Registers hold a mask for it. */
+static bool is_truth(const fnzi_tile_program *t, uint16_t slot) {
+  return t->slots[slot].dtype == FNZ_BOOL;
+}
+
+static bool is_conversion(const fnzi_tile_ins *ins) {
+  return ins->kind == FNZI_TILE_INS_CONVERT || ins->kind == FNZI_TILE_INS_KEEP ||
+         ins->kind == FNZI_TILE_INS_CAST;
+}
+
+/* A number of the class for each truth. */
+static bool counts_truths(const fnzi_meta_chains *chains, const fnzi_tile_ins *ins) {
+  return is_conversion(ins) && ins->from == FNZ_BOOL && ins->to == chains->dtype;
+}
+
+static bool is_choice(const fnzi_meta_chains *chains, const fnzi_tile_program *t,
+                      const fnzi_tile_ins *ins) {
+  return ins->kind == FNZI_TILE_INS_CHOOSE &&
+         t->slots[ins->out].cell == fnzi_dtype(chains->dtype)->bytes;
+}
+
+/* The link of a conversion between f32 and halves in `chains`; NULL if there is none. */
 static fnzi_meta_link_fn *conversion_link(const fnzi_meta_chains *chains,
                                           const fnzi_tile_ins *ins) {
   bool keeps = ins->kind == FNZI_TILE_INS_KEEP, widens = ins->to == FNZ_F32;
   int half = widens ? ins->from : ins->to, other = widens ? ins->to : ins->from;
-  if ((ins->kind != FNZI_TILE_INS_CONVERT && !keeps) || other != FNZ_F32 ||
-      (half != FNZ_F16 && half != FNZ_BF16))
+  bool casts_nan = ins->kind == FNZI_TILE_INS_CAST && half == FNZ_BF16 && !widens;
+  if (!is_conversion(ins) || casts_nan || other != FNZ_F32 || (half != FNZ_F16 && half != FNZ_BF16))
     return NULL;
   return (widens ? chains->widen : chains->narrow)[half == FNZ_BF16][keeps];
 }
 
-static bool is_link(const fnzi_meta_chains *chains, const fnzi_tile_ins *ins) {
-  return ins->links ? ins->links->chains == chains : conversion_link(chains, ins) != NULL;
+static bool is_link(const fnzi_meta_chains *chains, const fnzi_tile_program *t,
+                    const fnzi_tile_ins *ins) {
+  return ins->links ? ins->links->chains == chains
+                    : is_choice(chains, t, ins) || counts_truths(chains, ins) ||
+                          conversion_link(chains, ins) != NULL;
 }
 
-/* Adds one row, or a conversion. Its held operand is loaded, unless the link before left it in a
- * register. Returns the slot that is in registers then. */
-static uint16_t add_row(chaining *c, const fnzi_meta_chains *chains, const fnzi_tile_ins *ins,
-                        uint32_t chained, bool is_chained) {
+/* Adds a link whose operand `chained` is in registers and whose others are in memory. */
+static void add_others(chaining *c, fnzi_meta_link_fn *run, const fnzi_tile_ins *ins,
+                       uint32_t chained) {
   uint16_t others[FNZI_POINT_OPERANDS];
   uint32_t count = 0;
-  bool widens = !ins->links && ins->to == FNZ_F32;
-  if (!is_chained && !widens)
-    add_link(c, chains->load, &ins->in[chained], 1);
-  for (uint32_t k = 0; k < ins->arity && ins->links; k++)
+  for (uint32_t k = 0; k < ins->arity; k++)
     if (k != chained)
       others[count++] = ins->in[k];
-  if (ins->links)
-    add_link(c, ins->links->at[chained], others, count);
+  add_link(c, run, others, count);
+}
+
+/* Adds one instruction. Operand `chained` is loaded, unless the link before left it in a register.
+ * Returns the slot that is in registers then. */
+static uint16_t add_instruction(chaining *c, const fnzi_tile_program *t, const fnzi_tile_ins *ins,
+                                uint32_t chained, bool is_chained) {
+  const fnzi_meta_chains *chains = c->chains;
+  fnzi_meta_link_fn *run = ins->links                   ? ins->links->at[chained]
+                           : counts_truths(chains, ins) ? chains->count_truths
+                           : is_choice(chains, t, ins)  ? chains->choose[chained]
+                                                        : NULL;
+  bool widens = !run && ins->to == FNZ_F32;
+  if (!is_chained && !widens)
+    add_link(c, is_truth(t, ins->in[chained]) ? chains->load_truths : chains->load,
+             &ins->in[chained], 1);
+  if (run)
+    add_others(c, run, ins, chained);
   else
     add_link(c, conversion_link(chains, ins), widens ? &ins->in[0] : &ins->out, 1);
-  return ins->links || widens ? ins->out : ins->in[chained];
+  return run || widens ? ins->out : ins->in[chained];
 }
 
 /* Instructions `first` to before `end`. */
 static fnz_status make_chain(fnzi_arena *arena, fnzi_tile_program *t, uint32_t first, uint32_t end,
                              const fnzi_meta_chains *chains) {
-  chaining c = {.links = NULL};
+  chaining c = {.chains = chains};
   fnzi_tile_chain *chain;
   FNZI_NEW(arena, 1, &chain);
   FNZI_NEW(arena, 3 * (size_t)(end - first) + 1, &c.links);
@@ -104,9 +141,9 @@ static fnz_status make_chain(fnzi_arena *arena, fnzi_tile_program *t, uint32_t f
     const fnzi_tile_ins *ins = &t->ins[i];
     uint32_t chained = i > first ? operand_in(ins, in_registers) : ins->arity;
     bool takes = chained < ins->arity;
-    in_registers = add_row(&c, chains, ins, takes ? chained : 0, takes);
+    in_registers = add_instruction(&c, t, ins, takes ? chained : 0, takes);
     if (in_registers == ins->out && is_stored(t, i, end))
-      add_link(&c, chains->store, &ins->out, 1);
+      add_link(&c, is_truth(t, ins->out) ? chains->store_truths : chains->store, &ins->out, 1);
   }
   add_link(&c, chains->end, NULL, 0);
   *chain = (fnzi_tile_chain){.count = end - first,
@@ -118,11 +155,11 @@ static fnz_status make_chain(fnzi_arena *arena, fnzi_tile_program *t, uint32_t f
   return FNZ_OK;
 }
 
-/* The chains of the first table row from instruction `first` on, after conversions at most; NULL if
- * it is in none. */
+/* The chains of the first table row from instruction `first` on, after conversions and choices at
+ * most; NULL if it is in none. */
 static const fnzi_meta_chains *find_chains(const fnzi_tile_program *t, uint32_t first) {
   while (first < t->nins &&
-         (t->ins[first].kind == FNZI_TILE_INS_CONVERT || t->ins[first].kind == FNZI_TILE_INS_KEEP))
+         (is_conversion(&t->ins[first]) || t->ins[first].kind == FNZI_TILE_INS_CHOOSE))
     first++;
   return first < t->nins && t->ins[first].links ? t->ins[first].links->chains : NULL;
 }
@@ -131,7 +168,7 @@ fnz_status fnzi_tile_chains_make(fnzi_arena *arena, fnzi_tile_program *t) {
   for (uint32_t first = 0, end; first < t->nins; first = end) {
     const fnzi_meta_chains *chains = find_chains(t, first);
     uint32_t slots = 0;
-    for (end = first; chains && end < t->nins && is_link(chains, &t->ins[end]) &&
+    for (end = first; chains && end < t->nins && is_link(chains, t, &t->ins[end]) &&
                       t->ins[end].of_rows == t->ins[first].of_rows;
          end++) {
       slots += t->ins[end].arity + 1u;

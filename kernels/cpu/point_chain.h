@@ -55,6 +55,8 @@ static void chain_run(const fnzi_meta_link *first, unsigned char *const *slots, 
 #endif
 }
 
+#include "kernels/cpu/point_truths.h"
+
 #ifdef HALVES_TOO
 #include "kernels/cpu/point_halves.h"
 #else
@@ -62,10 +64,12 @@ static void chain_run(const fnzi_meta_link *first, unsigned char *const *slots, 
 #endif
 
 static const fnzi_meta_chains chains = {.elements = HELD * LANES,
+                                        .dtype = SELF,
                                         .load = (fnzi_meta_link_fn *)chain_load,
                                         .store = (fnzi_meta_link_fn *)chain_store,
                                         .end = (fnzi_meta_link_fn *)chain_end,
                                         .run = chain_run,
+                                        TRUTH_LINKS,
                                         HALF_LINKS};
 
 /* --- Rows --------------------------------------------------------------------------------- */
@@ -117,14 +121,22 @@ static const fnzi_meta_chains chains = {.elements = HELD * LANES,
   LINK(name, 3, 3, HELD_4_OF_4)                                                                    \
   LINKS_OF(name, AS_LINK(name, 0), AS_LINK(name, 1), AS_LINK(name, 2), AS_LINK(name, 3))
 
-#define CHAINED_BOOL(name, arity)
-#define CHAINED_SAME(name, arity)      LINKS_##arity(name)
-#define CHAINED_KEPT                   CHAINED_SAME
-#define FLOAT(name, arity, out, value) CHAINED_##out(name, arity)
+/* A truth is in registers as a mask of its lane. */
+#define CHAINED_BOOL(name, arity, value)                                                           \
+  VALUE_OF(name) {                                                                                 \
+    (void)a, (void)b, (void)c, (void)d;                                                            \
+    return (vector)(lanes_mask)(value);                                                            \
+  }                                                                                                \
+  LINKS_##arity(name)
+#define CHAINED_SAME(name, arity, value) LINKS_##arity(name)
+#define CHAINED_KEPT                     CHAINED_SAME
+#define FLOAT(name, arity, out, value)   CHAINED_##out(name, arity, value)
 #include "kernels/point.def"
 #undef FLOAT
 
+#undef HAS_LINKS_BOOL
 #undef HAS_LINKS_SAME
 #undef HAS_LINKS_KEPT
-#define HAS_LINKS_SAME(name) &links_##name
-#define HAS_LINKS_KEPT       HAS_LINKS_SAME
+#define HAS_LINKS_BOOL(name) &links_##name
+#define HAS_LINKS_SAME       HAS_LINKS_BOOL
+#define HAS_LINKS_KEPT       HAS_LINKS_BOOL

@@ -16,6 +16,11 @@ static fnzi_krn_array *zeroed(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_arr
   return STEP(masked_fill__Scalar, V(a), V(mask), I(0));
 }
 
+/* `a` where the mask is true, else 0. */
+static fnzi_krn_array *kept(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *mask) {
+  return STEP(where__ScalarOther, V(mask), V(a), I(0));
+}
+
 /* x is above the number; NaN is not. */
 static fnzi_krn_array *above(fnzi_dec_steps *s, fnzi_krn_array *x, double least) {
   return STEP(gt__Scalar, V(x), F(least));
@@ -71,18 +76,16 @@ DECOMP(hardswish_backward) {
 /* Eager's sixth is a 32-bit float for every type. */
 DECOMP(hardsigmoid_backward) {
   fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
-  fnzi_krn_array *inside = STEP(logical_and, V(above(s, x, -3)), V(STEP(lt__Scalar, V(x), I(3))));
-  fnzi_krn_array *out = zeroed(s, fnzi_dec_times(s, grad, 1.0F / 6), STEP(logical_not, V(inside)));
-  fnzi_dec_result_give(s, rounded(s, out));
+  fnzi_krn_array *out = kept(s, fnzi_dec_times(s, grad, 1.0F / 6), above(s, x, -3));
+  fnzi_dec_result_give(s, rounded(s, kept(s, out, STEP(lt__Scalar, V(x), I(3)))));
 }
 
 /* The gradient of hardshrink and of softshrink is zero in the middle. */
 DECOMP(shrink_backward) {
   fnzi_krn_array *grad = wide(s, s->call->op->params[0].name), *x = wide(s, "self");
   double half = number(s, "lambd");
-  fnzi_krn_array *inside =
-      STEP(logical_and, V(STEP(ge__Scalar, V(x), F(-half))), V(STEP(le__Scalar, V(x), F(half))));
-  fnzi_dec_result_give(s, rounded(s, zeroed(s, grad, inside)));
+  fnzi_krn_array *low = zeroed(s, grad, STEP(le__Scalar, V(x), F(half)));
+  fnzi_dec_result_give(s, rounded(s, pick(s, STEP(ge__Scalar, V(x), F(-half)), low, grad)));
 }
 
 DECOMP(softplus_backward) {

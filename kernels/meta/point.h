@@ -19,12 +19,17 @@ typedef struct fnzi_meta_link {
 } fnzi_meta_link;
 
 /* The links of chains of a class besides rows: links that load from a slot, store to one, and end.
+ * `load_truths` and `store_truths` do so with bytes of bool, which registers hold as masks;
+ * `count_truths` makes numbers of the class of masks. `choose` takes its first operand if the mask
+ * is set and else the second, by which of mask, first and second the link before left.
  * `widen` and `narrow` load and store f16 [0] and bf16 [1], as fnzi_krn_convert() [0] and as
  * fnzi_krn_convert_kept() [1]; NULL: there is none. `run` runs a chain over `count` elements of the
  * slots, a multiple of `elements`. */
 typedef struct fnzi_meta_chains {
   int64_t elements;
+  fnz_dtype dtype; /* the class */
   fnzi_meta_link_fn *load, *store, *end;
+  fnzi_meta_link_fn *load_truths, *store_truths, *count_truths, *choose[3];
   fnzi_meta_link_fn *widen[2][2], *narrow[2][2];
   void (*run)(const fnzi_meta_link *first, unsigned char *const *slots, int64_t count);
 } fnzi_meta_chains;

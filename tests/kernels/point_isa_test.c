@@ -1,4 +1,4 @@
-/* checks: 4
+/* checks: 5
  * point_isa_test.c - rows of point.def for each instruction set that this processor has: an
  * element's bits depend on neither its neighbours nor its place nor the set. NaN is NaN. */
 #include "tests/kernels/point_draws.h"
@@ -88,6 +88,8 @@ static void run_chain(const fnzi_cpu_point *row, uint32_t place, cells *in, cell
                              {chains->store, {FNZI_POINT_OPERANDS}},
                              {chains->end, {0}}};
   unsigned char *slots[FNZI_POINT_OPERANDS + 1];
+  if (row->out == FNZ_BOOL)
+    links[2].run = chains->store_truths;
   for (uint32_t k = 0, n = 0; k < row->arity; k++) {
     slots[k] = in[k].bytes;
     if (k != place)
@@ -123,6 +125,62 @@ START_TEST(links_are_rows) {
 }
 END_TEST
 
+/* Truths in memory, and two operands: one of the three is loaded, the choice reads the others. */
+typedef struct choice {
+  unsigned char truths[FNZI_POINT_CHUNK];
+  cells operands[2], out;
+} choice;
+
+static void check_choice(const fnzi_meta_chains *chains, choice *c, uint32_t held) {
+  size_t cell = fnzi_dtype(chains->dtype)->bytes;
+  unsigned char *slots[] = {c->truths, c->operands[0].bytes, c->operands[1].bytes, c->out.bytes};
+  fnzi_meta_link links[] = {{held ? chains->load : chains->load_truths, {(uint16_t)held}},
+                            {chains->choose[held], {held == 0, held == 2 ? 1 : 2}},
+                            {chains->store, {3}},
+                            {chains->end, {0}}};
+  chains->run(links, slots, FNZI_POINT_CHUNK);
+  for (size_t i = 0; i < FNZI_POINT_CHUNK; i++)
+    ck_assert_msg(memcmp(c->out.bytes + i * cell, slots[c->truths[i] ? 1 : 2] + i * cell, cell) ==
+                      0,
+                  "operand %u of a choice held: element %zu", held, i);
+}
+
+static void check_counts(const fnzi_meta_chains *chains, choice *c) {
+  unsigned char *slots[] = {c->truths, c->out.bytes, c->operands[0].bytes};
+  fnzi_meta_link links[] = {{chains->load_truths, {0}},
+                            {chains->store_truths, {2}},
+                            {chains->count_truths, {0}},
+                            {chains->store, {1}},
+                            {chains->end, {0}}};
+  chains->run(links, slots, FNZI_POINT_CHUNK);
+  ck_assert_mem_eq(c->operands[0].bytes, c->truths, FNZI_POINT_CHUNK);
+  for (int i = 0; i < FNZI_POINT_CHUNK; i++)
+    ck_assert(c->out.f32[i] == (float)c->truths[i]);
+}
+
+START_TEST(truths_choose_and_count) {
+  static choice c;
+  size_t classes_with_chains = 0;
+  state = 4;
+  for (int isa = 0; isa <= (int)fnzi_krn_isa_best(); isa++)
+    for (size_t k = 0; k < 3; k++) {
+      const fnzi_cpu_point *row = fnzi_cpu_point_rows((fnzi_krn_isa)isa, classes[k]);
+      while (row->name && (!row->links || row->arity != 2))
+        row++;
+      if (!row->name)
+        continue;
+      for (int i = 0; i < FNZI_POINT_CHUNK; i++)
+        c.truths[i] = draw() % 2;
+      draw_operands(classes[k], row, c.operands);
+      for (uint32_t held = 0; held < 3; held++)
+        check_choice(row->links->chains, &c, held);
+      check_counts(row->links->chains, &c);
+      classes_with_chains++;
+    }
+  ck_assert_uint_ge(classes_with_chains, 1);
+}
+END_TEST
+
 /* Numbers for which sin, cos and tan need another reduction than their neighbours. */
 START_TEST(large_angles_stay_alone) {
   static const char *const names[] = {"sin", "cos", "tan"};
@@ -148,4 +206,4 @@ START_TEST(large_angles_stay_alone) {
 END_TEST
 
 RUN_SUITE("point isa", neighbours_do_not_matter, sets_do_not_matter, links_are_rows,
-          large_angles_stay_alone)
+          truths_choose_and_count, large_angles_stay_alone)
