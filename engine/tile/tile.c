@@ -35,6 +35,50 @@ static void fill(unsigned char *tile, const unsigned char *from, uint32_t cell, 
   fnzi_krn_copy_row((char *)tile, cell, (const char *)from, 0, count, cell);
 }
 
+/* Fills `count` rows of `size` elements with one element each, which are `step` bytes apart. */
+#define SPREAD_CELLS(type)                                                                         \
+  for (type *to = (type *)(void *)tile, x; count > 0; count--, from += step, to += size) {         \
+    memcpy(&x, from, sizeof x);                                                                    \
+    for (int64_t i = 0; i < size; i++)                                                             \
+      to[i] = x;                                                                                   \
+  }
+static void spread_cells(char *tile, const char *from, int64_t step, int64_t count, int64_t size,
+                         uint32_t cell) {
+  if (cell == 4)
+    SPREAD_CELLS(uint32_t)
+  else if (cell == 8)
+    SPREAD_CELLS(uint64_t)
+  else
+    SPREAD_CELLS(uint16_t)
+}
+
+/* Loads whole rows along dimension d that are all the same, or each one element, by fewer calls
+ * than one for each. Returns how many elements, 0 if rows are not so, and leaves `index` at the
+ * last row. */
+static int64_t load_rows(const fnzi_tile_program *t, const fnzi_tile_lane *lane, uint32_t d,
+                         int64_t *index, char *tile, int64_t room) {
+  int64_t n = t->sizes[d], count = room / n, left = t->sizes[d - 1] - index[d - 1];
+  const int64_t cell = lane->cell, step = lane->strides[d], outer = lane->strides[d - 1];
+  const char *from = (const char *)address_at(t, lane, index);
+  bool spreads = step == 0 && (cell == 2 || cell == 4 || cell == 8);
+  count = count < left ? count : left;
+  if (count < 2 || (!spreads && outer != 0))
+    return 0;
+  index[d - 1] += count - 1;
+  if (spreads) {
+    spread_cells(tile, from, outer, count, n, lane->cell);
+    return count * t->sizes[d];
+  }
+  fnzi_krn_copy_row(tile, cell, from, step, n, lane->cell);
+  int64_t done = n * cell;
+  n = count * t->sizes[d];
+  for (int64_t bytes = n * cell, more; done < bytes; done += more) {
+    more = bytes - done < done ? bytes - done : done;
+    memcpy(tile + done, tile, (size_t)more);
+  }
+  return n;
+}
+
 /* Copies row by row between memory and the register. Scalars of rows are copied along the
  * dimensions before a row's own. */
 static void copy_lane(const walk *w, const fnzi_tile_lane *lane, int64_t count) {
@@ -51,16 +95,18 @@ static void copy_lane(const walk *w, const fnzi_tile_lane *lane, int64_t count) 
     memcpy(loads ? tile : memory, loads ? memory : tile, lane->cell);
     return;
   }
-  while (count > 0) {
-    int64_t n = t->sizes[last] - index[last];
+  for (int64_t n; count > 0; tile += n * cell, count -= n) {
     char *memory = (char *)address_at(t, lane, index);
-    n = n < count ? n : count;
-    if (lane->kind == FNZI_TILE_LANE_LOADS)
+    bool loads = lane->kind == FNZI_TILE_LANE_LOADS;
+    int64_t left = t->sizes[last] - index[last];
+    n = loads && last && index[last] == 0 ? load_rows(t, lane, last, index, tile, count) : 0;
+    bool copies = n == 0;
+    if (copies)
+      n = left < count ? left : count;
+    if (copies && loads)
       fnzi_krn_copy_row(tile, cell, memory, step, n, lane->cell);
-    else
+    else if (copies)
       fnzi_krn_copy_row(memory, step, tile, cell, n, lane->cell);
-    tile += n * cell;
-    count -= n;
     index[last] = 0;
     for (uint32_t i = last; i-- > 0 && ++index[i] == t->sizes[i];)
       index[i] = 0;
