@@ -198,5 +198,6 @@ fnz_status fnzi_krn_results_finish(fnzi_krn_call *call) {
     fnzi_krn_window_of(r->array, &to);
     FNZ_TRY(fnzi_krn_window_assign(call, &to, &r->data, false));
   }
+  call->pending = NULL;
   return FNZ_OK;
 }

@@ -99,10 +99,57 @@ static fnz_status sum_array(fnzi_krn_call *call, fnzi_krn_array *array) {
   return status;
 }
 
+/* Whether a bit pattern is a NaN's, as DROP() has it. */
+#define FIND(type, infinity)                                                                       \
+  {                                                                                                \
+    const type size = (type)(UINT64_MAX >> (65 - 8 * sizeof(type)));                               \
+    for (int64_t i = 0; i < count; i++)                                                            \
+      found |= (*(const type *)(const void *)(data[0] + i * strides[0]) & size) > (infinity);      \
+    break;                                                                                         \
+  }
+
+typedef struct nan_search {
+  fnz_dtype dtype;
+  bool *found;
+} nan_search;
+
+static void find_nan_row(const void *user, char *const *data, const int64_t *strides,
+                         int64_t count) {
+  const nan_search *search = user;
+  bool found = false;
+  switch (search->dtype) {
+  case FNZ_F16:
+    FIND(int16_t, 0x7c00)
+  case FNZ_BF16:
+    FIND(int16_t, 0x7f80)
+  case FNZ_F32:
+    FIND(int32_t, 0x7f800000)
+  default:
+    FIND(int64_t, 0x7ff0000000000000)
+  }
+  *search->found = *search->found || found;
+}
+
+/* A sum of a NaN is one. So sums without one had no NaN to leave out. */
+static bool has_nan(const fnzi_krn_array *sums) {
+  bool found = false;
+  const nan_search search = {sums->place.dtype, &found};
+  fnzi_krn_loop loop;
+  fnzi_krn_loop_start(&loop, sums->place.rank, sums->place.sizes);
+  fnzi_krn_loop_add_array(&loop, sums);
+  fnzi_krn_loop_run(&loop, find_nan_row, &search, 1, false);
+  return found;
+}
+
 fnz_status fnzi_kernel_nansum(fnzi_krn_call *call) {
   fnzi_krn_array *numbers = NULL;
-  if (!fnzi_is_float(fnzi_krn_call_geometry(call, 0)->dtype))
-    return fnzi_kernel_sum(call);
+  bool of_floats = fnzi_is_float(fnzi_krn_call_geometry(call, 0)->dtype);
+  if (!of_floats || fnzi_is_float(call->outputs[0]->place.dtype)) {
+    FNZ_TRY(fnzi_kernel_sum(call));
+    FNZ_TRY(fnzi_krn_results_finish(call));
+    if (!of_floats || !has_nan(call->outputs[0]))
+      return FNZ_OK;
+  }
   fnz_status status = copy_without_nan(call, &numbers);
   if (status == FNZ_OK)
     status = sum_array(call, numbers);
