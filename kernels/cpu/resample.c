@@ -13,11 +13,18 @@
 /* --- To another size --------------------------------------------------------------------- */
 enum { LINES_OVER = 2, LINES_BESIDE = MOST_TAPS, LINES = LINES_OVER * LINES_BESIDE };
 
+/* Two elements and their weights, in less memory than taps take. */
+typedef struct pair {
+  int64_t at[2];
+  double weight[2];
+} pair;
+
 /* The steps of blend() go line by line: a line of the input is blended along
  * itself once for all lines of the result that read it. */
 typedef struct resizing {
   resampling r;
   taps *axes[3];
+  pair *pairs; /* axes[2] where it reads two elements for each; else NULL */
   fnzi_cpu_reals x;
   fnzi_cpu_reals_out y;
   double *lines; /* for each thread LINES, a plane's and a sum's */
@@ -31,10 +38,10 @@ typedef struct blending {
 
 /* Two elements for each. */
 #define BLEND_PAIRS(name, T)                                                                       \
-  static void blend_##name(const taps *t, const T *x, int64_t count, double *line) {               \
+  static void blend_##name(const pair *p, const T *x, int64_t count, double *line) {               \
     for (int64_t k = 0; k < count; k++)                                                            \
       line[k] =                                                                                    \
-          (0 + t[k].weight[0] * (double)x[t[k].at[0]]) + t[k].weight[1] * (double)x[t[k].at[1]];   \
+          (0 + p[k].weight[0] * (double)x[p[k].at[0]]) + p[k].weight[1] * (double)x[p[k].at[1]];   \
   }
 BLEND_PAIRS(floats, float)
 BLEND_PAIRS(doubles, double)
@@ -42,12 +49,12 @@ BLEND_PAIRS(doubles, double)
 static void blend_line(const resizing *z, int64_t row, double *line) {
   const taps *t = z->axes[2];
   int64_t count = z->r.out[2];
-  if (count && t[0].count == 2 && z->x.f) {
-    blend_floats(t, z->x.f + row, count, line);
+  if (z->pairs && z->x.f) {
+    blend_floats(z->pairs, z->x.f + row, count, line);
     return;
   }
-  if (count && t[0].count == 2) {
-    blend_doubles(t, z->x.d + row, count, line);
+  if (z->pairs) {
+    blend_doubles(z->pairs, z->x.d + row, count, line);
     return;
   }
   for (int64_t k = 0; k < count; k++) {
@@ -76,9 +83,12 @@ static void add_line(double *sum, double weight, const double *line, int64_t cou
     sum[k] += weight * line[k];
 }
 
-/* The sum over one plane of lines at a time, as blend() has it. */
+/* The sum over one plane of lines at a time, as blend() has it. A single line is the sum: it has no
+ * -0, as it is a sum that begins with 0. */
 static const double *blend_lines(blending *b, const taps *over, const taps *beside) {
   int64_t count = b->z->r.out[2];
+  if (over->count == 1 && beside->count == 1 && beside->weight[0] == 1)
+    return find_line(b, over->at[0], beside->at[0]);
   double *plane = b->lines + LINES * count, *sum = plane + count;
   for (int i = 0; i < over->count; i++) {
     for (int j = 0; j < beside->count; j++)
@@ -122,6 +132,17 @@ static fnz_status fill_axes(fnzi_krn_call *call, resizing *z, const double *scal
   return FNZ_OK;
 }
 
+static fnz_status fill_pairs(fnzi_krn_call *call, resizing *z) {
+  const taps *t = z->axes[2];
+  int64_t count = z->r.out[2];
+  if (count == 0 || t[0].count != 2)
+    return FNZ_OK;
+  FNZI_NEW(&call->scratch, (size_t)count, &z->pairs);
+  for (int64_t k = 0; k < count; k++)
+    z->pairs[k] = (pair){{t[k].at[0], t[k].at[1]}, {t[k].weight[0], t[k].weight[1]}};
+  return FNZ_OK;
+}
+
 static fnz_status record_resizing(fnzi_krn_call *call, const resizing *z, const double *scales) {
   const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
   fnzi_cpu_recording t = {.f = {.numbers = scales, .nnumbers = 3}};
@@ -147,6 +168,7 @@ static fnz_status run(fnzi_krn_call *call, bool cubic) {
     return record_resizing(call, &z, scales);
   FNZ_TRY(fill_axes(call, &z, scales));
   end_with_lines(&z);
+  FNZ_TRY(fill_pairs(call, &z));
   FNZI_NEW(&call->scratch, fnzi_cpu_lanes(call) * (LINES + 2) * z.r.out[2], &z.lines);
   fnzi_cpu_rows_each(call, p.planes, blend_plane, &z);
   return FNZ_OK;
