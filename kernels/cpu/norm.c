@@ -327,13 +327,17 @@ void fnzi_cpu_norm_row(bool rms, double eps, const void *const *in, void *const 
   normalise_row(&r, 0, 0);
 }
 
-static fnz_status open_rows(fnzi_krn_call *call, rows *r) {
+static fnz_status open_elements(fnzi_krn_call *call, rows *r) {
+  fnz_dtype dtype = fnzi_cpu_real_dtype(fnzi_krn_call_geometry(call, 0)->dtype);
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &r->x));
+  return fnzi_cpu_reals_result(call, 0, dtype, &r->y);
+}
+
+static fnz_status open_weights(fnzi_krn_call *call, rows *r) {
   fnz_dtype dtype = fnzi_cpu_real_dtype(fnzi_krn_call_geometry(call, 0)->dtype);
   *r = (rows){.groups = 1, .channel_length = 1};
-  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &r->x));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "weight"), dtype, &r->weight));
-  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "bias"), dtype, &r->bias));
-  return fnzi_cpu_reals_result(call, 0, dtype, &r->y);
+  return fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "bias"), dtype, &r->bias);
 }
 
 /* Rows are what the sizes in `normalized_shape` span. */
@@ -341,7 +345,7 @@ static fnz_status open_layer(fnzi_krn_call *call, bool rms, rows *r) {
   const int64_t *shape;
   size_t count;
   FNZ_TRY(fnzi_krn_named_ints(call, "normalized_shape", &shape, &count));
-  FNZ_TRY(open_rows(call, r));
+  FNZ_TRY(open_weights(call, r));
   r->length = 1;
   for (size_t i = 0; i < count; i++)
     r->length *= shape[i];
@@ -351,27 +355,68 @@ static fnz_status open_layer(fnzi_krn_call *call, bool rms, rows *r) {
   return FNZ_OK;
 }
 
+/* Rows of f16 and bf16: each is converted by itself, so that it stays in the first-level cache. */
+typedef struct half_rows {
+  rows r;
+  fnz_dtype dtype;
+  const uint16_t *x;
+  uint16_t *y;
+  float *floats; /* for each thread a row and its result */
+} half_rows;
+
+static void normalise_half_row(const void *user, int64_t row, int lane) {
+  const half_rows *h = user;
+  const int64_t length = h->r.length;
+  const fnzi_krn_conversion widen = {FNZ_F32, h->dtype, sizeof(float), sizeof *h->x},
+                            narrow = {h->dtype, FNZ_F32, sizeof *h->y, sizeof(float)};
+  float *x = h->floats + 2 * length * lane, *y = x + length;
+  rows one = h->r;
+  one.x.f = x, one.y.f = y;
+  one.mean.f = one.mean.f ? one.mean.f + row : NULL;
+  one.rstd.f = one.rstd.f ? one.rstd.f + row : NULL;
+  fnzi_krn_convert(&widen, x, h->x + row * length, length);
+  normalise_row(&one, 0, lane);
+  fnzi_krn_convert(&narrow, h->y + row * length, y, length);
+}
+
+static fnz_status normalise_rows(fnzi_krn_call *call, rows *r) {
+  fnz_dtype dtype = fnzi_krn_call_geometry(call, 0)->dtype;
+  half_rows h = {.r = *r, .dtype = dtype};
+  const void *x;
+  void *y;
+  if (dtype != FNZ_F16 && dtype != FNZ_BF16) {
+    FNZ_TRY(open_elements(call, r));
+    fnzi_cpu_rows_spread(call, r->count, r->length, normalise_row, r);
+    return FNZ_OK;
+  }
+  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), dtype, &x));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &y));
+  h.x = x, h.y = y;
+  FNZI_NEW(&call->scratch, (size_t)(2 * r->length * fnzi_cpu_lanes(call)), &h.floats);
+  fnzi_cpu_rows_spread(call, r->count, r->length, normalise_half_row, &h);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_kernel_layer_norm(fnzi_krn_call *call) {
   rows r;
   FNZ_TRY(open_layer(call, false, &r));
   FNZ_TRY(open_result(call, 1, &r.mean));
   FNZ_TRY(open_result(call, 2, &r.rstd));
-  fnzi_cpu_rows_spread(call, r.count, r.length, normalise_row, &r);
-  return FNZ_OK;
+  return normalise_rows(call, &r);
 }
 
 fnz_status fnzi_kernel_rms_norm(fnzi_krn_call *call) {
   rows r;
   FNZ_TRY(open_layer(call, true, &r));
   FNZ_TRY(open_result(call, 1, &r.rstd));
-  fnzi_cpu_rows_spread(call, r.count, r.length, normalise_row, &r);
-  return FNZ_OK;
+  return normalise_rows(call, &r);
 }
 
 fnz_status fnzi_kernel_group_norm(fnzi_krn_call *call) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   rows r;
-  FNZ_TRY(open_rows(call, &r));
+  FNZ_TRY(open_weights(call, &r));
+  FNZ_TRY(open_elements(call, &r));
   FNZ_TRY(open_result(call, 1, &r.mean));
   FNZ_TRY(open_result(call, 2, &r.rstd));
   r.groups = fnzi_krn_named_int(call, "num_groups", 0);
