@@ -211,6 +211,24 @@ static fnz_status unset_others(const fnzi_sizes *s, fnzi_point *point) {
   return FNZ_OK;
 }
 
+/* A guard may say the only number of a symbol that no value has any more. */
+static fnz_status solve_by_guards(const fnzi_sizes *s, fnzi_point *point) {
+  for (size_t i = 0; i < s->conditions.count; i++) {
+    const fnzi_expr *e = s->conditions.data[i].expr;
+    const bool is_equation = e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_EQ;
+    for (uint32_t k = 0; is_equation && k < 2; k++) {
+      const fnzi_expr *symbol = e->parts[k].expr, *number = e->parts[1 - k].expr;
+      bool known = symbol->kind != FNZI_EXPR_SYMBOL || number->kind != FNZI_EXPR_NUMBER;
+      int64_t unused;
+      if (!known)
+        FNZ_TRY(fnzi_point_int(point, symbol, &known, &unused));
+      if (!known && number->den == 1)
+        FNZ_TRY(fnzi_point_set(point, symbol, number->num));
+    }
+  }
+  return FNZ_OK;
+}
+
 /* A symbol's number may only follow from that of an expression. */
 fnz_status fnzi_sizes_recorded(const fnzi_sizes *s, fnzi_point *point, bool *complete) {
   for (size_t i = 1; i < s->program->symbols.count; i++) {
@@ -219,6 +237,7 @@ fnz_status fnzi_sizes_recorded(const fnzi_sizes *s, fnzi_point *point, bool *com
     if (s->symbols[i] && symbol->has_hint)
       FNZ_TRY(fnzi_point_solve(point, s->symbols[i], symbol->hint, &solved, &wrong));
   }
+  FNZ_TRY(solve_by_guards(s, point));
   FNZ_TRY(unset_others(s, point));
   *complete = true;
   for (size_t i = 0; i < s->free.count; i++) {
