@@ -218,8 +218,8 @@ fnz_status fnzi_krn_compare_recorded(fnzi_krn_checker *c, const fnz_request *req
                        request->op->name, k, c->graph->values.data[r->values[k]].name);
     FNZ_TRY(compare_one(c, request, &given, r->values[k], have, r->wanted[k]));
   }
-  /* A list has as many items as the operator gives, unless a program is seen at sizes of a trial.
-   * If several lists had fewer, items of one would be taken for items of the next. */
+  /* A list has as many items as the operator gives, unless a program is seen at sizes that were
+   * drawn. If several lists had fewer, items of one would be taken for items of the next. */
   if (fnzi_op_lists(request->op) == 0 || c->open || c->p->instantiated || made->count <= r->count)
     return FNZ_OK;
   return fnzi_fail(

@@ -177,7 +177,7 @@ static fnz_status ask(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_
 }
 
 /* Limits lists of windows to the recorded number of items, as a few bytes of a file can claim many.
- * At sizes that were chosen for a trial some may be left over. */
+ * At sizes that were drawn some may be left over. */
 static fnz_status ask_for_recorded(fnzi_krn_checker *c, const fnz_request *request, size_t recorded,
                                    fnzi_krn_made *out) {
   const size_t usual = c->ctx->limits.results;
@@ -238,7 +238,7 @@ static fnz_status ask_knowing(fnzi_krn_checker *c, fnz_request *request, const f
 }
 
 /* The operator does not take these arguments, and all that counts of them is known. At sizes that
- * were chosen for a trial it need not. Views and writes the pass and both interpreters refuse. */
+ * were drawn it need not. Views and writes the pass and both interpreters refuse. */
 static bool is_refusal(const fnzi_krn_checker *c, fnz_class kind) {
   bool known = !c->vague && !c->cast && !c->real && !c->p->instantiated;
   return c->is_ruled && known && kind != FNZ_CLASS_UNSUPPORTED;

@@ -109,6 +109,10 @@ int fnzi_mutation_number(const fnzi_mutation_call *c, const fnz_geometry *target
  * elements or none. */
 bool fnzi_mutation_writes_alike(const fnzi_mutation_call *c, const fnz_geometry *target);
 
+/* The question of a guard on the sizes of such a target. */
+#define FNZI_MUTATION_ASKS_REPEATED                                                                \
+  "it decides whether an element that is shown repeatedly is written"
+
 /* The values that a write puts into places that share memory. */
 typedef enum fnzi_spread {
   FNZI_SPREAD_ANY,

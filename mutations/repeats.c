@@ -80,8 +80,6 @@ int fnzi_mutation_number(const fnzi_mutation_call *c, const fnz_geometry *target
   return value >= 0 ? value : fnzi_op_param(c->op, "values");
 }
 
-static const char repeated[] = "it decides whether an element that is shown repeatedly is written";
-
 bool fnzi_mutation_writes_alike(const fnzi_mutation_call *c, const fnz_geometry *target) {
   int param;
   const fnzi_chooser by = fnzi_repeated_by(c->op, &param);
@@ -94,7 +92,8 @@ bool fnzi_mutation_writes_alike(const fnzi_mutation_call *c, const fnz_geometry 
     const fnzi_int size = fnzi_int_size(target, d);
     const bool is_one_place =
         target->strides[d] == 0 && !fnzi_int_is(size, 0) && !fnzi_int_is(size, 1);
-    if (is_one_place && !fnzi_int_decide_at_least(c->ints, size, fnzi_int_of(1), repeated))
+    if (is_one_place &&
+        !fnzi_int_decide_at_least(c->ints, size, fnzi_int_of(1), FNZI_MUTATION_ASKS_REPEATED))
       return false; /* without elements, nothing is written */
     sizes[d] = is_one_place ? 1 : target->sizes[d];
     if (is_one_place && differs_along(c, by, &c->args[param], target, d))

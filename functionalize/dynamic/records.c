@@ -7,6 +7,9 @@
  * gives   an answer from a few sizes */
 #include "functionalize/dynamic/dynamic.h"
 
+/* The program runs at FEW other sizes, or the search ends. At one alone, a wrong type may be right
+ * by chance. MOST_DRAWS are usual sizes; a program that runs at none of them gets MOST_NEAR special
+ * ones, or a guard would keep it to its example. */
 enum { FEW = 2, MOST_DRAWS = 12, MOST_NEAR = 48 };
 
 typedef struct answers {
@@ -79,14 +82,7 @@ static fnz_status is_recorded(fnzi_dyn *d, fnzi_point *point, bool *out) {
 
 /* The recorded sizes, but special ones in one or two places. */
 static fnz_status draw_near(fnzi_dyn *d, size_t k, fnzi_point *point, bool *more, bool *found) {
-  for (size_t i = 0; i < d->sizes.free.count; i++) {
-    const fnzi_expr *symbol = d->sizes.free.data[i];
-    bool known;
-    int64_t number;
-    FNZ_TRY(fnzi_point_int(&d->recorded, symbol, &known, &number));
-    if (known)
-      FNZ_TRY(fnzi_point_set(point, symbol, number));
-  }
+  FNZ_TRY(fnzi_sizes_adopt(&d->sizes, point, &d->sizes, &d->recorded));
   return fnzi_draw_special(&d->draw, k, point, more, found);
 }
 

@@ -133,7 +133,8 @@ static fnz_status share(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
 }
 
 fnz_status fnzi_pass_outputs_alias(fnzi_pass *p, fnzi_pass_output_list *out) {
-  bool tied;
+  const fnzi_wrap_tie *tied;
+  char place[160];
   mark_inputs(p, false);
   for (uint32_t k = 0; k < out->mutations; k++)
     if (out->data[k].spec.set && out->data[k].tensor->alias->storage->input)
@@ -143,11 +144,12 @@ fnz_status fnzi_pass_outputs_alias(fnzi_pass *p, fnzi_pass_output_list *out) {
     if (out->data[k].tensor)
       FNZ_TRY(share(p, out, (uint32_t)k));
   FNZ_TRY(fnzi_wrap_ties_leave(p->wrapper, &tied));
-  if (tied)
-    return fnzi_fail_for(p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
-                         "the program returns what a reshape() or contiguous() shares with another "
-                         "tensor of the caller at some sizes and copies at others; clone() it");
-  return FNZ_OK;
+  if (!tied)
+    return FNZ_OK;
+  fnzi_node_place(p->from, tied->node.graph, tied->node.node, place);
+  return fnzi_fail_for(p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, place,
+                       "its result is memory of another tensor of the caller at some sizes and a "
+                       "copy at others, and the program returns it; clone() it");
 }
 
 /* --- guards ----------------------------------------------------------------------------------- */

@@ -15,8 +15,8 @@ static bool is_all(const fnzi_wrap_alias *a) {
   return a->compact && fnzi_int_same(a->low, root->low) && fnzi_int_same(a->high, root->high);
 }
 
-fnzi_relation fnzi_wrap_alias_decide(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b) {
-  if (fnzi_wrap_alias_apart(a, b) || fnzi_wrap_alias_siblings(a, b))
+fnzi_relation fnzi_wrap_alias_compare(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b) {
+  if (fnzi_wrap_alias_siblings(a, b))
     return FNZI_DISJOINT;
   if (is_all(a) && is_all(b))
     return FNZI_EQUAL;

@@ -332,25 +332,23 @@ static bool leaves(const fnzi_wrap_storage *s) {
   return s->input || s->output;
 }
 
-/* Notes a storage that leaves in the entry of its group. Sets *two where another storage is there.
- */
-static void note_leaving(const fnzi_wrap_storage **of_group, const fnzi_wrap_storage *s,
-                         bool *two) {
-  const fnzi_wrap_storage *other = of_group[s->tied];
-  if (leaves(s) && other && other != s) {
-    *two = true;
-    stop_at_ties(s->wrapper, s->tied);
-  }
-  of_group[s->tied] = leaves(s) ? s : other;
-}
-
-fnz_status fnzi_wrap_ties_leave(fnz_wrapper *wrapper, bool *out) {
-  const fnzi_wrap_storage **of_group;
-  *out = false;
+fnz_status fnzi_wrap_ties_leave(fnz_wrapper *wrapper, const fnzi_wrap_tie **out) {
+  const fnzi_wrap_storage **of_group; /* the last one of each that leaves */
+  *out = NULL;
   FNZI_NEW(&wrapper->scratch, wrapper->ties.count + 1, &of_group);
   for (size_t i = 0; i < wrapper->ties.count; i++) {
-    note_leaving(of_group, wrapper->ties.data[i].copy->storage, out);
-    note_leaving(of_group, wrapper->ties.data[i].of->storage, out);
+    const fnzi_wrap_tie *tie = &wrapper->ties.data[i];
+    const fnzi_wrap_storage *ends[] = {tie->copy->storage, tie->of->storage};
+    for (size_t k = 0; k < 2; k++) {
+      const fnzi_wrap_storage **other = &of_group[ends[k]->tied];
+      if (!leaves(ends[k]))
+        continue;
+      if (*other && *other != ends[k]) {
+        *out = tie;
+        stop_at_ties(wrapper, ends[k]->tied);
+      }
+      *other = ends[k];
+    }
   }
   return FNZ_OK;
 }

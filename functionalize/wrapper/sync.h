@@ -8,19 +8,20 @@
 /* --- freshness.c ------------------------------------------------------------------------------ */
 /* Different windows of one view call: disjoint, unless their base repeats elements. */
 bool fnzi_wrap_alias_siblings(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b);
-/* Which memory two aliases of a storage share. */
-fnzi_relation fnzi_wrap_alias_decide(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b);
+/* Which memory two aliases of a storage share whose ranges of bytes meet. */
+fnzi_relation fnzi_wrap_alias_compare(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b);
 /* One ends before the other begins. */
 static inline bool fnzi_wrap_alias_apart(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b) {
   fnzi_ints *s = a->storage->wrapper->ints;
   return fnzi_int_is_at_least(s, b->low, a->high) || fnzi_int_is_at_least(s, a->low, b->high);
 }
+/* Which memory they share. */
 static inline fnzi_relation fnzi_wrap_alias_relate(const fnzi_wrap_alias *a,
                                                    const fnzi_wrap_alias *b) {
   const fnz_wrapper *wrapper = a->storage->wrapper;
   bool apart = (wrapper->ints && fnzi_wrap_alias_siblings(a, b)) /* needs no proof */
                || fnzi_wrap_alias_apart(a, b);                   /* as most are */
-  return apart ? FNZI_DISJOINT : fnzi_wrap_alias_decide(a, b);
+  return apart ? FNZI_DISJOINT : fnzi_wrap_alias_compare(a, b);
 }
 /* No write has met `window` after version `since`. With `written`, which is about to be committed,
  * writes that an old base may lack do not count: those inside `written`, and those through aliases

@@ -298,8 +298,9 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_refuse_shared(const fnzi_wrap_alias *target)
  * operators on it have the same order. */
 void fnzi_wrap_loosen(fnz_tensor *copy, fnzi_ints_node at);
 void fnzi_wrap_ties_end(fnz_wrapper *wrapper);
-/* Two storages of one group end as memory of the caller: inputs, or results of the program. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_ties_leave(fnz_wrapper *wrapper, bool *out);
+/* *out: a tie of a group in which two storages end as memory of the caller, as inputs or results of
+ * the program do; NULL for none. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_ties_leave(fnz_wrapper *wrapper, const fnzi_wrap_tie **out);
 
 /* --- sync.c, commit.c ------------------------------------------------------------------------- */
 /* The value of an alias as of now; borrowed from it. */

@@ -179,9 +179,8 @@ fnz_status fnzi_wrap_write_masked(fnz_wrapper *wrapper, fnzi_wrap_request *r, bo
     return FNZ_OK;
   for (uint32_t d = 0; d < g->rank; d++)
     if (g->strides[d] == 0 && g->sizes[d] != 1 && !fnzi_int_is_number(fnzi_int_size(g, d)) &&
-        !fnzi_int_decide_at_least(
-            wrapper->ints, fnzi_int_size(g, d), fnzi_int_of(2),
-            "it decides whether an element that is shown repeatedly is written"))
+        !fnzi_int_decide_at_least(wrapper->ints, fnzi_int_size(g, d), fnzi_int_of(2),
+                                  FNZI_MUTATION_ASKS_REPEATED))
       return fnzi_wrap_refuse_sizes(wrapper, r->op);
   masked_write c = {
       .wrapper = wrapper, .request = r, .target = r->args[0], .number = r->args[number]};

@@ -20,17 +20,11 @@ static fnz_status add(fnzi_ints *s, fnzi_function relation, fnzi_int a, fnzi_int
   return fnzi_size_facts_add_condition(&s->facts, guard.condition);
 }
 
-static bool worked(fnzi_ints *s, fnz_status status) {
-  if (fnzi_is_final(status))
-    s->status = status;
-  return status == FNZ_OK;
-}
-
 bool fnzi_int_require_not(fnzi_ints *s, fnzi_int a, int64_t number, const char *question) {
   int64_t here;
   if (s->at.graph != 0 || !fnzi_ints_recorded(s, a, &here) || here == number)
     return false;
-  return worked(s, add(s, FNZI_FUNCTION_NE, a, fnzi_int_of(number), question));
+  return fnzi_ints_worked(s, add(s, FNZI_FUNCTION_NE, a, fnzi_int_of(number), question));
 }
 
 /* --- Nodes that decide ------------------------------------------------------------------------ */
@@ -63,7 +57,7 @@ static fnz_status stop_first(fnzi_ints *s, fnzi_ints_node node) {
 void fnzi_ints_stop_at(fnzi_ints *s, fnzi_ints_node node) {
   fnzi_ints_stop *stop = find_stop(s, node);
   if (!stop) {
-    worked(s, stop_first(s, node));
+    fnzi_ints_worked(s, stop_first(s, node));
     return;
   }
   stop->times += stop->last != s->passes;
@@ -187,7 +181,9 @@ void fnzi_ints_leave_open(fnzi_ints *s) {
   s->is_open = true;
 }
 
-bool fnzi_ints_decide(fnzi_ints *s, bool same, fnzi_int a, fnzi_int b, const char *question) {
+bool fnzi_ints_decide(fnzi_ints *s, fnzi_ints_relation relation, fnzi_int a, fnzi_int b,
+                      const char *question) {
+  const bool same = relation == FNZI_INTS_SAME;
   const fnzi_function yes = same ? FNZI_FUNCTION_EQ : FNZI_FUNCTION_GE,
                       no = same ? FNZI_FUNCTION_NE : FNZI_FUNCTION_LT;
   const fnzi_expr *x, *y;
@@ -195,16 +191,18 @@ bool fnzi_ints_decide(fnzi_ints *s, bool same, fnzi_int a, fnzi_int b, const cha
   int64_t here, there;
   if (!s->decides)
     return false;
-  if (fnzi_int_is_none(a) || fnzi_int_is_none(b) || !fnzi_ints_recorded(s, a, &here) ||
-      !fnzi_ints_recorded(s, b, &there)) {
+  if (!fnzi_int_is_none(a) && !fnzi_int_is_none(b) &&
+      fnzi_ints_worked(s, fnzi_ints_expr(s, a, &x)) &&
+      fnzi_ints_worked(s, fnzi_ints_expr(s, b, &y)) &&
+      fnzi_ints_worked(s, fnzi_size_facts_compare(&s->facts, yes, x, y, &truth)) &&
+      truth != FNZI_MAYBE)
+    return truth == FNZI_YES;
+  if (!fnzi_ints_recorded(s, a, &here) || !fnzi_ints_recorded(s, b, &there)) {
     s->is_open = true;
     return false;
   }
   const bool is = same ? here == there : here >= there;
-  const bool is_known =
-      worked(s, fnzi_ints_expr(s, a, &x)) && worked(s, fnzi_ints_expr(s, b, &y)) &&
-      worked(s, fnzi_size_facts_compare(&s->facts, yes, x, y, &truth)) && truth != FNZI_MAYBE;
-  if (!is_known && !worked(s, add(s, is ? yes : no, a, b, question)))
+  if (!fnzi_ints_worked(s, add(s, is ? yes : no, a, b, question)))
     s->is_open = true;
   return is;
 }

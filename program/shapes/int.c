@@ -7,23 +7,8 @@
 
 #include <stdio.h>
 
-fnz_status fnzi_ints_settle_symbol(fnzi_ints *s, const fnzi_expr *symbol) {
-  const fnzi_expr *rest;
-  fnzi_knowledge *known;
-  FNZ_TRY(fnzi_size_facts_plain(&s->facts, symbol, &rest));
-  s->has_settled = s->has_settled || (rest != symbol && rest->kind == FNZI_EXPR_NUMBER);
-  FNZ_TRY(fnzi_size_facts_see(&s->facts, symbol, &known));
-  const int64_t only = known->bounds.min;
-  if (only != known->bounds.max || only == INT64_MIN || fnzi_is_data_symbol(symbol))
-    return FNZ_OK;
-  s->has_settled = true;
-  FNZ_TRY(fnzi_expr_number(s->set, -only, 1, &rest));
-  FNZ_TRY(fnzi_expr_add(s->set, symbol, rest, &rest));
-  return fnzi_size_facts_add_zero(&s->facts, rest);
-}
-
-/* If a sum of the program is one number, so is its symbol: 2*s0 is 6. */
-static fnz_status settle_sum(fnzi_ints *s, const fnzi_expr *e) {
+/* An expression that is one number by its interval is equal to it: 2*s0 is 6, and so s0 is 3. */
+static fnz_status settle(fnzi_ints *s, const fnzi_expr *e) {
   const fnzi_expr *rest;
   fnzi_knowledge *known;
   FNZ_TRY(fnzi_size_facts_plain(&s->facts, e, &rest));
@@ -36,6 +21,15 @@ static fnz_status settle_sum(fnzi_ints *s, const fnzi_expr *e) {
   return fnzi_size_facts_add_zero(&s->facts, rest);
 }
 
+fnz_status fnzi_ints_settle_symbol(fnzi_ints *s, const fnzi_expr *symbol) {
+  const fnzi_expr *rest;
+  if (!fnzi_is_data_symbol(symbol))
+    FNZ_TRY(settle(s, symbol));
+  FNZ_TRY(fnzi_size_facts_plain(&s->facts, symbol, &rest));
+  s->has_settled = s->has_settled || rest->kind == FNZI_EXPR_NUMBER;
+  return FNZ_OK;
+}
+
 /* One may settle others. */
 static fnz_status settle_all(fnzi_ints *s) {
   const fnzi_sizes *sizes = s->sizes;
@@ -46,7 +40,7 @@ static fnz_status settle_all(fnzi_ints *s) {
     for (size_t i = 1; i < sizes->program->symbols.count; i++)
       if (sizes->symbols[i] && fnzi_expr_is_linear(sizes->symbols[i], &of) &&
           !fnzi_is_data_symbol(of))
-        FNZ_TRY(settle_sum(s, sizes->symbols[i]));
+        FNZ_TRY(settle(s, sizes->symbols[i]));
     for (size_t i = 0; i < sizes->free.count; i++)
       FNZ_TRY(fnzi_ints_settle_symbol(s, sizes->free.data[i]));
   } while (before != s->facts.state + s->facts.replaced);
@@ -126,25 +120,19 @@ typedef fnz_status operation(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *
                              const fnzi_expr **out);
 enum { ADD = 1, SUBTRACT, MULTIPLY, LESS, AT_LEAST };
 
-/* Notes that memory ran out. Other failures only mean that there is no result. */
-static bool worked(fnzi_ints *s, fnz_status status) {
-  if (fnzi_is_final(status))
-    s->status = status;
-  return status == FNZ_OK;
-}
-
 static bool find_both(fnzi_ints *s, fnzi_int a, fnzi_int b, const fnzi_expr **x,
                       const fnzi_expr **y) {
-  return s && !fnzi_int_is_none(a) && !fnzi_int_is_none(b) && worked(s, fnzi_ints_expr(s, a, x)) &&
-         worked(s, fnzi_ints_expr(s, b, y));
+  return s && !fnzi_int_is_none(a) && !fnzi_int_is_none(b) &&
+         fnzi_ints_worked(s, fnzi_ints_expr(s, a, x)) &&
+         fnzi_ints_worked(s, fnzi_ints_expr(s, b, y));
 }
 
 /* An expression that grows too large has no word, like a number that does. */
 static fnzi_int compute(fnzi_ints *s, operation *f, fnzi_int a, fnzi_int b) {
   const fnzi_expr *x, *y, *result;
   fnzi_int word;
-  return find_both(s, a, b, &x, &y) && worked(s, f(s, x, y, &result)) &&
-                 worked(s, fnzi_ints_settled(s, result, &word))
+  return find_both(s, a, b, &x, &y) && fnzi_ints_worked(s, f(s, x, y, &result)) &&
+                 fnzi_ints_worked(s, fnzi_ints_settled(s, result, &word))
              ? word
              : FNZI_INT_NONE;
 }
@@ -311,16 +299,18 @@ fnzi_int fnzi_int_from_end(fnzi_ints *s, fnzi_int index, fnzi_int size) {
 void fnzi_int_assume_same(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   const fnzi_int rest = fnzi_int_sub(s, a, b);
   const fnzi_expr *e;
-  if (s->at.graph == 0 && !fnzi_int_is_none(rest) && worked(s, fnzi_ints_expr(s, rest, &e)))
-    worked(s, fnzi_size_facts_add_zero(&s->facts, e));
+  if (s->at.graph == 0 && !fnzi_int_is_none(rest) &&
+      fnzi_ints_worked(s, fnzi_ints_expr(s, rest, &e)))
+    fnzi_ints_worked(s, fnzi_size_facts_add_zero(&s->facts, e));
 }
 
 void fnzi_ints_assume_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   const fnzi_int more = fnzi_int_sub(s, a, b);
   const fnzi_expr *e;
   if (s->at.graph == 0 && !fnzi_int_is_none(more) &&
-      !fnzi_int_is_at_least(s, more, fnzi_int_of(0)) && worked(s, fnzi_ints_expr(s, more, &e)))
-    worked(s, fnzi_size_facts_add(&s->facts, e));
+      !fnzi_int_is_at_least(s, more, fnzi_int_of(0)) &&
+      fnzi_ints_worked(s, fnzi_ints_expr(s, more, &e)))
+    fnzi_ints_worked(s, fnzi_size_facts_add(&s->facts, e));
 }
 
 /* --- Questions -------------------------------------------------------------------------------- */
@@ -330,7 +320,7 @@ bool fnzi_ints_recorded(fnzi_ints *s, fnzi_int a, int64_t *out) {
   if (known || fnzi_int_is_none(a) || !s->recorded)
     return known;
   const fnzi_expr *e = s->set->all.data[a.bits - FNZI_INT_LIMIT];
-  return worked(s, fnzi_point_int(s->recorded, e, &known, out)) && known;
+  return fnzi_ints_worked(s, fnzi_point_int(s->recorded, e, &known, out)) && known;
 }
 
 /* LESS or AT_LEAST. A relation that is false at the recorded sizes has no proof. */
@@ -348,7 +338,7 @@ static bool is_so(fnzi_ints *s, uint32_t kind, fnzi_int a, fnzi_int b) {
   const fnzi_function relation = kind == LESS ? FNZI_FUNCTION_LT : FNZI_FUNCTION_GE;
   bool is = find_both(s, a, b, &x, &y);
   is = is && ((kind == AT_LEAST && fnzi_interval_is_at_least(&s->facts, x, y)) ||
-              (worked(s, fnzi_size_facts_compare(&s->facts, relation, x, y, &truth)) &&
+              (fnzi_ints_worked(s, fnzi_size_facts_compare(&s->facts, relation, x, y, &truth)) &&
                truth == FNZI_YES));
   *d = (fnzi_ints_done){a, b, {is}, kind, s->facts.news + s->facts.replaced};
   return is;
@@ -370,7 +360,7 @@ bool fnzi_int_is_not(fnzi_ints *s, fnzi_int a, int64_t number) {
     return a.bits != number;
   return !(fnzi_ints_recorded(s, a, &here) && here == number) &&
          find_both(s, a, fnzi_int_of(number), &x, &y) &&
-         worked(s, fnzi_size_facts_compare(&s->facts, FNZI_FUNCTION_NE, x, y, &truth)) &&
+         fnzi_ints_worked(s, fnzi_size_facts_compare(&s->facts, FNZI_FUNCTION_NE, x, y, &truth)) &&
          truth == FNZI_YES;
 }
 
@@ -378,7 +368,7 @@ bool fnzi_ints_is_multiple(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   const fnzi_expr *x, *y;
   bool divides = false;
   return find_both(s, a, b, &x, &y) &&
-         worked(s, fnzi_size_facts_divides(&s->facts, y, x, &divides)) && divides;
+         fnzi_ints_worked(s, fnzi_size_facts_divides(&s->facts, y, x, &divides)) && divides;
 }
 
 const char *fnzi_int_put(const fnzi_ints *s, fnzi_int a, char out[FNZI_INT_WORDS]) {

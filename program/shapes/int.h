@@ -154,17 +154,20 @@ fnzi_ints_node fnzi_ints_asks_about(const fnzi_ints *s);
 void fnzi_ints_stop_at(fnzi_ints *s, fnzi_ints_node node);
 /* Questions that the next pass decides, if there is no other answer. Not proved, they are "no", or
  * decided. `question` is static, and says why: "a reshape shares memory only then". */
-bool fnzi_ints_decide(fnzi_ints *s, bool same, fnzi_int a, fnzi_int b, const char *question);
+typedef enum fnzi_ints_relation { FNZI_INTS_SAME, FNZI_INTS_AT_LEAST } fnzi_ints_relation;
+bool fnzi_ints_decide(fnzi_ints *s, fnzi_ints_relation relation, fnzi_int a, fnzi_int b,
+                      const char *question);
 static inline bool fnzi_int_decide_same(fnzi_ints *s, fnzi_int a, fnzi_int b,
                                         const char *question) {
   const bool are_numbers = !s || (fnzi_int_is_number(a) && fnzi_int_is_number(b));
-  return fnzi_int_same(a, b) || (!are_numbers && fnzi_ints_decide(s, true, a, b, question));
+  return fnzi_int_same(a, b) ||
+         (!are_numbers && fnzi_ints_decide(s, FNZI_INTS_SAME, a, b, question));
 }
 static inline bool fnzi_int_decide_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b,
                                             const char *question) {
   const bool are_numbers = !s || (fnzi_int_is_number(a) && fnzi_int_is_number(b));
   return fnzi_int_is_at_least(s, a, b) ||
-         (!are_numbers && fnzi_ints_decide(s, false, a, b, question));
+         (!are_numbers && fnzi_ints_decide(s, FNZI_INTS_AT_LEAST, a, b, question));
 }
 /* All questions of the node so far have been decided. */
 bool fnzi_ints_is_decided(const fnzi_ints *s);

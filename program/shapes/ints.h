@@ -79,6 +79,12 @@ void fnzi_ints_points_free(fnzi_ints *s);
 
 /* A symbol that guards keep at one number becomes the number, in larger expressions too. */
 FNZ_MUST_CHECK fnz_status fnzi_ints_settle_symbol(fnzi_ints *s, const fnzi_expr *symbol);
+/* Notes that memory ran out. Other failures only mean that there is no result. */
+static inline bool fnzi_ints_worked(fnzi_ints *s, fnz_status status) {
+  if (fnzi_is_final(status))
+    s->status = status;
+  return status == FNZ_OK;
+}
 /* The word of an integer expression; FNZI_INT_NONE for a number that has none. */
 fnzi_int fnzi_ints_word(const fnzi_expr *e);
 /* The same expression without symbols that guards keep at one number. */
