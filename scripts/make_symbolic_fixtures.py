@@ -125,6 +125,16 @@ class FirstOfRows(torch.nn.Module):
         return x.sum((1, 2)) * x.stride(0)
 
 
+class FirstTurned(torch.nn.Module):
+    """A copy, unless data say that there is one row: both are the caller's in the end."""
+
+    def forward(self, x, i):
+        n = i.item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[0])
+        return x[:n].t().contiguous().view(-1), x
+
+
 class PartOfSize(torch.nn.Module):
     def forward(self, x):
         n = x.shape[0]
@@ -274,6 +284,7 @@ CASES = {
     "part_of_size": (PartOfSize, ({0: ANY},), [(tensor(n),) for n in (10, 11, 12)]),
     "first_of_rows": (FirstOfRows, ({0: ANY, 1: ANY},), [(tensor(*s),) for s in ((3, 4, 2), (5, 2, 2))]),
     "powers_of_item": (PowersOfItem, None, [(tensor(4), number(k)) for k in (3, 0, 9)]),
+    "first_turned": (FirstTurned, None, [(tensor(6, 4), number(k)) for k in (3, 2, 6)]),
     "turned": (Turned, ({0: ANY, 1: ANY},), [(tensor(*s),) for s in ((5, 6), (2, 2), (3, 9))]),
 }
 

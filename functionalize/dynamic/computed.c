@@ -59,6 +59,7 @@ static fnz_status open_sizes(fnzi_dyn *d) {
 static fnz_status dyn_start(fnzi_dyn *d) {
   fnzi_arena_init(&d->arena, d->ctx);
   fnzi_point_init(&d->recorded, &d->sizes.set);
+  fnzi_point_init(&d->usual, &d->sizes.set);
   FNZ_TRY(open_sizes(d));
   fnzi_draw_start(&d->draw, &d->sizes, 1);
   d->example = &d->recorded;
@@ -68,6 +69,7 @@ static fnz_status dyn_start(fnzi_dyn *d) {
 static void dyn_end(fnzi_dyn *d) {
   fnzi_instance_free(&d->moved);
   fnzi_point_free(&d->recorded);
+  fnzi_point_free(&d->usual);
   fnzi_sizes_close(&d->sizes);
   fnzi_arena_free(&d->arena);
 }
@@ -212,10 +214,14 @@ static fnz_status make_passes(fnzi_dyn *d, fnzi_ints *ints, fnzi_notes *notes, f
 
 static fnz_status compute(fnzi_dyn *d, fnzi_notes *notes, fnz_program **out) {
   fnzi_ints ints;
+  bool found = false;
   FNZ_TRY(check_conditions(d));
   fnz_status status = fnzi_ints_open(&ints, &d->sizes, d->example);
   if (status == FNZ_OK)
     status = trust_records(d, &ints);
+  if (status == FNZ_OK)
+    status = fnzi_draw_recorded(&d->draw, &d->usual, &found);
+  ints.usual = found ? &d->usual : NULL;
   if (status == FNZ_OK && d->options->expander)
     status = fnzi_ints_points_draw(&ints, &d->draw);
   if (status == FNZ_OK)

@@ -23,10 +23,10 @@ typedef struct fnzi_dyn {
   fnzi_sizes sizes; /* of the program */
   fnzi_arena arena;
   fnzi_draw draw;
-  fnzi_point recorded;
-  fnzi_point *example; /* `recorded`; NULL if that breaks a condition of the program */
-  bool has_recorded;   /* all of them, and they break none */
-  fnzi_instance moved; /* the program at sizes that are looked at, one after the other */
+  fnzi_point recorded, usual; /* in `usual` what is not recorded is drawn */
+  fnzi_point *example;        /* `recorded`; NULL if that breaks a condition of the program */
+  bool has_recorded;          /* all of them, and they break none */
+  fnzi_instance moved;        /* the program at sizes that are looked at, one after the other */
 } fnzi_dyn;
 
 /* --- computed.c ------------------------------------------------------------------------------- */

@@ -230,3 +230,20 @@ fnz_status fnzi_draw_numbers(fnzi_draw *d, fnzi_point *point, bool *found) {
   fnzi_arena_free(&arena);
   return status;
 }
+
+fnz_status fnzi_draw_recorded(fnzi_draw *draw, fnzi_point *point, bool *found) {
+  const fnzi_condition *broken = NULL;
+  bool is_complete;
+  fnzi_point recorded;
+  FNZ_TRY(fnzi_draw_numbers(draw, point, found));
+  fnzi_point_init(&recorded, &draw->sizes->set);
+  fnz_status status = fnzi_sizes_recorded(draw->sizes, &recorded, &is_complete);
+  if (status == FNZ_OK)
+    status = fnzi_sizes_adopt(draw->sizes, point, draw->sizes, &recorded);
+  if (status == FNZ_OK)
+    status = fnzi_sizes_admit(draw->sizes, point, &broken);
+  if (status == FNZ_OK && broken)
+    status = fnzi_draw_numbers(draw, point, found);
+  fnzi_point_free(&recorded);
+  return status;
+}

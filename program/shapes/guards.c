@@ -4,8 +4,8 @@
  * A pass that stops names nodes. The next pass decides the questions of these nodes. If it stops
  * there again, the symbols of the node keep their recorded numbers.
  *
- * needs   sizes of an example, at which a guard has to hold; none is taken on numbers that they
- *         lack, as numbers of data
+ * needs   sizes of an example, at which a guard has to hold. Numbers of data, which an example
+ *         lacks, are drawn
  * gives   a fact, and a guard of the program that is made, with the question that it answers */
 #include "program/shapes/ints.h"
 
@@ -181,6 +181,14 @@ void fnzi_ints_leave_open(fnzi_ints *s) {
   s->is_open = true;
 }
 
+/* The number of a word at the usual sizes; false where none is known. */
+static bool find_usual(fnzi_ints *s, fnzi_int a, int64_t *out) {
+  const fnzi_expr *e;
+  bool known = false;
+  return !fnzi_int_is_none(a) && s->usual && fnzi_ints_worked(s, fnzi_ints_expr(s, a, &e)) &&
+         fnzi_ints_worked(s, fnzi_point_int(s->usual, e, &known, out)) && known;
+}
+
 bool fnzi_ints_decide(fnzi_ints *s, fnzi_ints_relation relation, fnzi_int a, fnzi_int b,
                       const char *question) {
   const bool same = relation == FNZI_INTS_SAME;
@@ -197,7 +205,7 @@ bool fnzi_ints_decide(fnzi_ints *s, fnzi_ints_relation relation, fnzi_int a, fnz
       fnzi_ints_worked(s, fnzi_size_facts_compare(&s->facts, yes, x, y, &truth)) &&
       truth != FNZI_MAYBE)
     return truth == FNZI_YES;
-  if (!fnzi_ints_recorded(s, a, &here) || !fnzi_ints_recorded(s, b, &there)) {
+  if (!find_usual(s, a, &here) || !find_usual(s, b, &there)) {
     s->is_open = true;
     return false;
   }

@@ -204,6 +204,9 @@ void fnzi_draw_start(fnzi_draw *draw, fnzi_sizes *sizes, uint64_t seed);
 /* Different numbers for all symbols where there are as many, keeping to the conditions. *found
  * false when none could be found. */
 FNZ_MUST_CHECK fnz_status fnzi_draw_numbers(fnzi_draw *draw, fnzi_point *point, bool *found);
+/* The recorded sizes; numbers that they lack are drawn, and so are all if they break a condition.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_draw_recorded(fnzi_draw *draw, fnzi_point *point, bool *found);
 /* Special numbers, the k-th of a list that ends with *more false. `point` holds usual
  * numbers and gets the special ones; *found says that they keep to the conditions. */
 FNZ_MUST_CHECK fnz_status fnzi_draw_special(fnzi_draw *draw, size_t k, fnzi_point *point,

@@ -267,25 +267,6 @@ static fnz_status add_unshared(const fnzi_sizes *a, const fnzi_sizes *b, fnzi_ve
   return status;
 }
 
-/* The recorded sizes, at which the original works: near others nothing may be compared. Numbers
- * that they lack are drawn. */
-static fnz_status draw_recorded(checking *c, bool *found) {
-  const fnzi_condition *broken = NULL;
-  bool is_complete;
-  fnzi_point recorded;
-  FNZ_TRY(fnzi_draw_numbers(&c->draw, &c->point, found));
-  fnzi_point_init(&recorded, &c->first.set);
-  fnz_status status = fnzi_sizes_recorded(&c->first, &recorded, &is_complete);
-  if (status == FNZ_OK)
-    status = fnzi_sizes_adopt(&c->first, &c->point, &c->first, &recorded);
-  if (status == FNZ_OK)
-    status = fnzi_sizes_admit(&c->first, &c->point, &broken);
-  if (status == FNZ_OK && broken)
-    status = fnzi_draw_numbers(&c->draw, &c->point, found);
-  fnzi_point_free(&recorded);
-  return status;
-}
-
 /* Sizes next to the constants of such expressions: s0 > 4 and s0 > 5 are one at all others. */
 static fnz_status check_unshared(checking *c) {
   fnzi_ver_constants constants = {.count = 0};
@@ -295,7 +276,7 @@ static fnz_status check_unshared(checking *c) {
   FNZ_TRY(add_unshared(&c->first, &c->second, &constants));
   FNZ_TRY(add_unshared(&c->second, &c->first, &constants));
   size_t count = fnzi_ver_constants_list(&constants, candidates);
-  FNZ_TRY(draw_recorded(c, &found));
+  FNZ_TRY(fnzi_draw_recorded(&c->draw, &c->point, &found)); /* near others nothing may work */
   for (size_t i = 0; found && constants.count && i < c->first.free.count; i++) {
     const fnzi_expr *symbol = c->first.free.data[i];
     FNZ_TRY(fnzi_point_int(&c->point, symbol, &known, &old));
