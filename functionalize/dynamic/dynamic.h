@@ -4,7 +4,7 @@
  * question that has no proof and no answer that is right at all sizes, it is made again, and a
  * guard keeps the answer that the recorded sizes give (program/shapes/guards.c).
  *
- *   computed.c      all of it: passes, their result, its guards
+ *   passes.c        all of it: passes, their result, its guards
  *   records.c       are the types right that the file records, at other sizes, too?
  *   lift*.c         the result of a pass with words to a program with symbolic sizes */
 #ifndef FNZI_DYNAMIC_H
@@ -29,7 +29,7 @@ typedef struct fnzi_dyn {
   fnzi_instance moved;        /* the program at sizes that are looked at, one after the other */
 } fnzi_dyn;
 
-/* --- computed.c ------------------------------------------------------------------------------- */
+/* --- passes.c --------------------------------------------------------------------------------- */
 /* fnz_functionalize() for a symbolic program. `notes` may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
                                            const fnzi_pass_options *options, fnzi_notes *notes,

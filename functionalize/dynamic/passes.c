@@ -1,4 +1,4 @@
-/* computed.c - the pass for programs with symbolic sizes, from the program to the result.
+/* passes.c - the pass for programs with symbolic sizes, from the program to the result.
  *
  * The program gets words in place of its symbols, and the pass computes with them. Questions about
  * sizes are answered by proof, for all sizes at once. If the pass stops, it is made again: it takes
