@@ -35,11 +35,11 @@ struct fnzi_ints {
   fnzi_exprs *set;
   fnzi_size_facts facts;
   fnzi_point *recorded; /* the sizes of the example; a proof has to hold there, too */
-  fnzi_point *usual;   /* by which questions are decided: the example, and drawn numbers for what it
-                        * lacks; NULL for none */
-  uint8_t *is_strange; /* per expression of the program: it has a symbol that no run knows; NULL:
-                        * none has */
-  bool has_settled;    /* guards keep some symbol at one number */
+  fnzi_point *usual;    /* sizes that decide questions: the example's, and drawn ones for other
+                         * symbols;    NULL for none */
+  uint8_t *is_strange;  /* per expression of the program: it has a symbol that no run knows; NULL:
+                         * none has */
+  bool has_settled;     /* guards keep some symbol at one number */
   fnzi_ints_done done[FNZI_INTS_DONE];
   fnzi_ints_node at; /* questions are about this node */
   bool decides;      /* its questions that have no proof get the answers of the recorded sizes */
