@@ -183,6 +183,14 @@ static fnz_status open_result(fnzi_krn_call *call, size_t k, fnzi_cpu_reals_out 
   return fnzi_cpu_reals_result(call, k, fnzi_cpu_real_dtype(call->outputs[k]->geometry.dtype), out);
 }
 
+/* Channels without elements have no mean. */
+static void save_nothing(const channels *c) {
+  for (int64_t i = 0; c->training && !c->length && i < c->count; i++) {
+    put(&c->save_mean, i, NAN);
+    put(&c->save_rstd, i, NAN);
+  }
+}
+
 static fnz_status batch_norm(fnzi_krn_call *call, bool training, size_t new_stats) {
   channels c;
   FNZ_TRY(open_channels(call, &c));
@@ -200,6 +208,7 @@ static fnz_status batch_norm(fnzi_krn_call *call, bool training, size_t new_stat
                                 "running_mean and running_var must be given for eval");
   if (c.length)
     fnzi_cpu_rows_spread(call, c.count, c.batch * c.length, normalise_channel, &c);
+  save_nothing(&c);
   if (!training || !c.length) {
     copy_reals(&c.mean, &c.new_mean, c.count);
     copy_reals(&c.var, &c.new_var, c.count);
