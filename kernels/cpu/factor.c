@@ -1,14 +1,13 @@
-/* factor.c - matrices factored and solved: LU with pivots, Cholesky and triangles by OpenBLAS, QR
- * by Householder's reflections. Each matrix of a batch by itself, on one thread. */
+/* factor.c - matrices factored and solved: LU with pivots, Cholesky and triangles by OpenBLAS. Each
+ * matrix of a batch by itself, on one thread. */
 #include "kernels/cpu/cpu.h"
 
 #include <cblas.h>
 #include <f77blas.h>
 
 void fnzi_cpu_transpose(size_t cell, int64_t rows, int64_t columns, const char *from, char *to) {
-  for (int64_t r = 0; r < rows; r++)
-    for (int64_t c = 0; c < columns; c++)
-      memcpy(to + (size_t)(c * rows + r) * cell, from + (size_t)(r * columns + c) * cell, cell);
+  const int64_t sizes[] = {columns, rows}, of_to[] = {rows, 1}, of_from[] = {1, columns};
+  fnzi_krn_copy_cells(&(fnzi_krn_copy){2, sizes, to, of_to, from, of_from, cell}, 1);
 }
 
 static int64_t rows_of(const fnzi_krn_array *a) {
@@ -89,101 +88,6 @@ fnz_status fnzi_kernel_lu_factor(fnzi_krn_call *call) {
   return check_info(call, info, count, "is singular");
 }
 
-static void conjugate(fnz_dtype dtype, int64_t count, void *cells) {
-  if (!fnzi_is_complex(dtype))
-    return;
-  for (int64_t i = 0; i < count; i++)
-    if (dtype == FNZ_C64)
-      ((float *)cells)[2 * i + 1] = -((float *)cells)[2 * i + 1];
-    else
-      ((double *)cells)[2 * i + 1] = -((double *)cells)[2 * i + 1];
-}
-
-static fnz_status check_pivots(const fnzi_krn_call *call, const int32_t *pivots, int64_t count,
-                               int64_t n) {
-  for (int64_t i = 0; i < count; i++)
-    if (pivots[i] < 1 || pivots[i] > n)
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                  "pivot %d is not a row of %lld, counted from 1", (int)pivots[i],
-                                  (long long)n);
-  return FNZ_OK;
-}
-
-/* One matrix and the right sides for it, which by rows are n by k, or k by n when the unknowns
- * stand to the left: these are the columns of the transposed equation. */
-typedef struct equation {
-  fnz_dtype dtype;
-  bool is_left, is_adjoint;
-  int64_t n, k;
-  char *lu, *sides; /* room, by columns */
-} equation;
-
-/* By columns, from the factors in e->lu. */
-static void solve_lu(const equation *e, char how, blasint *pivots) {
-  void *lu = e->lu, *b = e->sides;
-  blasint n = (blasint)e->n, k = (blasint)e->k, info = 0;
-  if (e->dtype == FNZ_F32)
-    (void)sgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
-  else if (e->dtype == FNZ_F64)
-    (void)dgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
-  else if (e->dtype == FNZ_C64)
-    (void)cgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
-  else
-    (void)zgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
-}
-
-/* The adjoint of the transposed is the conjugate, which goes over to the sides. */
-static void solve_equation(const equation *e, const char *lu, const int32_t *pivots,
-                           const char *from, char *to) {
-  size_t cell = fnzi_dtype(e->dtype)->bytes;
-  bool conjugates = !e->is_left && e->is_adjoint;
-  static const char ways[2][2] = {{'T', 'N'}, {'N', 'C'}};
-  fnzi_cpu_transpose(cell, e->n, e->n, lu, e->lu);
-  if (e->is_left)
-    fnzi_cpu_transpose(cell, e->n, e->k, from, e->sides);
-  else
-    memcpy(e->sides, from, (size_t)(e->n * e->k) * cell);
-  if (conjugates)
-    conjugate(e->dtype, e->n * e->k, e->sides);
-  solve_lu(e, ways[e->is_left][e->is_adjoint], (blasint *)(uintptr_t)pivots);
-  if (conjugates)
-    conjugate(e->dtype, e->n * e->k, e->sides);
-  if (e->is_left)
-    fnzi_cpu_transpose(cell, e->k, e->n, e->sides, to);
-  else
-    memcpy(to, e->sides, (size_t)(e->n * e->k) * cell);
-}
-
-fnz_status fnzi_kernel_lu_solve(fnzi_krn_call *call) {
-  const fnzi_krn_array *lu = fnzi_krn_call_input(call, 0), *b = fnzi_krn_call_input(call, 2),
-                       *x = call->outputs[0];
-  equation e = {.dtype = x->geometry.dtype,
-                .is_left = fnzi_krn_named_bool(call, "left", true),
-                .is_adjoint = fnzi_krn_named_bool(call, "adjoint", false),
-                .n = rows_of(lu)};
-  size_t cell = fnzi_dtype(e.dtype)->bytes;
-  e.k = e.is_left ? columns_of(x) : rows_of(x);
-  const void *factors, *pivots, *sides;
-  void *out;
-  FNZ_TRY(fnzi_krn_dense_get(call, lu, &factors));
-  FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 1), &pivots));
-  FNZ_TRY(check_pivots(call, pivots, fnzi_krn_array_numel(fnzi_krn_call_input(call, 1)), e.n));
-  FNZ_TRY(fnzi_krn_dense_get(call, b, &sides));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, e.dtype, &out));
-  FNZI_NEW(&call->scratch, (size_t)(e.n * e.n) * cell, &e.lu);
-  FNZI_NEW(&call->scratch, (size_t)(e.n * e.k) * cell, &e.sides);
-  one_thread();
-  for (int64_t i = 0; i < count_of(x); i++) {
-    int64_t at = batch_at(&lu->geometry, &x->geometry, i);
-    int64_t side = batch_at(&b->geometry, &x->geometry, i);
-    solve_equation(&e, (const char *)factors + (size_t)(at * e.n * e.n) * cell,
-                   (const int32_t *)pivots + at * e.n,
-                   (const char *)sides + (size_t)(side * e.n * e.k) * cell,
-                   (char *)out + (size_t)(i * e.n * e.k) * cell);
-  }
-  return FNZ_OK;
-}
-
 /* --- Cholesky ---------------------------------------------------------------------------- */
 static blasint factor_cholesky(fnz_dtype dtype, char uplo, int64_t size, void *a) {
   blasint n = (blasint)size, info = 0;
@@ -227,6 +131,7 @@ fnz_status fnzi_kernel_cholesky(fnzi_krn_call *call) {
 typedef struct triangle {
   enum CBLAS_SIDE side;
   enum CBLAS_UPLO part;
+  enum CBLAS_TRANSPOSE turn;
   enum CBLAS_DIAG diagonal;
 } triangle;
 
@@ -236,17 +141,15 @@ static void solve_triangle(fnz_dtype dtype, const triangle *t, int64_t rows, int
   static const double one_c128[] = {1, 0};
   int m = (int)rows, n = (int)columns, order = t->side == CblasLeft ? m : n;
   if (dtype == FNZ_F32)
-    cblas_strsm(CblasRowMajor, t->side, t->part, CblasNoTrans, t->diagonal, m, n, 1, a, order, b,
-                n);
+    cblas_strsm(CblasRowMajor, t->side, t->part, t->turn, t->diagonal, m, n, 1, a, order, b, n);
   else if (dtype == FNZ_F64)
-    cblas_dtrsm(CblasRowMajor, t->side, t->part, CblasNoTrans, t->diagonal, m, n, 1, a, order, b,
-                n);
+    cblas_dtrsm(CblasRowMajor, t->side, t->part, t->turn, t->diagonal, m, n, 1, a, order, b, n);
   else if (dtype == FNZ_C64)
-    cblas_ctrsm(CblasRowMajor, t->side, t->part, CblasNoTrans, t->diagonal, m, n, one_c64, a, order,
-                b, n);
+    cblas_ctrsm(CblasRowMajor, t->side, t->part, t->turn, t->diagonal, m, n, one_c64, a, order, b,
+                n);
   else
-    cblas_ztrsm(CblasRowMajor, t->side, t->part, CblasNoTrans, t->diagonal, m, n, one_c128, a,
-                order, b, n);
+    cblas_ztrsm(CblasRowMajor, t->side, t->part, t->turn, t->diagonal, m, n, one_c128, a, order, b,
+                n);
 }
 
 fnz_status fnzi_kernel_solve_triangular(fnzi_krn_call *call) {
@@ -256,7 +159,7 @@ fnz_status fnzi_kernel_solve_triangular(fnzi_krn_call *call) {
   size_t cell = fnzi_dtype(dtype)->bytes;
   int64_t n = rows_of(a), each = rows_of(x) * columns_of(x);
   triangle t = {fnzi_krn_named_bool(call, "left", true) ? CblasLeft : CblasRight,
-                fnzi_krn_named_bool(call, "upper", true) ? CblasUpper : CblasLower,
+                fnzi_krn_named_bool(call, "upper", true) ? CblasUpper : CblasLower, CblasNoTrans,
                 fnzi_krn_named_bool(call, "unitriangular", false) ? CblasUnit : CblasNonUnit};
   const void *triangles, *sides;
   void *out;
@@ -272,6 +175,90 @@ fnz_status fnzi_kernel_solve_triangular(fnzi_krn_call *call) {
            (size_t)each * cell);
     solve_triangle(dtype, &t, rows_of(x), columns_of(x),
                    (const char *)triangles + (size_t)(at * n * n) * cell, to);
+  }
+  return FNZ_OK;
+}
+
+/* --- Solutions by LU --------------------------------------------------------------------- */
+static fnz_status check_pivots(const fnzi_krn_call *call, const int32_t *pivots, int64_t count,
+                               int64_t n) {
+  for (int64_t i = 0; i < count; i++)
+    if (pivots[i] < 1 || pivots[i] > n)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "pivot %d is not a row of %lld, counted from 1", (int)pivots[i],
+                                  (long long)n);
+  return FNZ_OK;
+}
+
+/* Unknowns to the left or the right of a matrix of n, and as many right sides. */
+typedef struct equation {
+  fnz_dtype dtype;
+  bool is_left, is_adjoint;
+  int64_t n, rows, columns; /* rows and columns: of the unknowns */
+} equation;
+
+static void exchange_words(uint32_t *a, uint32_t *b, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    uint32_t word = a[i];
+    a[i] = b[i];
+    b[i] = word;
+  }
+}
+
+/* Rows of the unknowns change places as the pivots say, or columns, where they stand to the left:
+ * from the first pivot on, or from the last one back. */
+static void exchange(const equation *e, bool is_forward, const int32_t *pivots, void *x) {
+  int64_t words = (int64_t)(fnzi_dtype(e->dtype)->bytes / sizeof(uint32_t));
+  int64_t row = e->columns * words, width = e->is_left ? row : words;
+  for (int64_t r = 0; r < (e->is_left ? 1 : e->rows); r++)
+    for (int64_t i = 0; i < e->n; i++) {
+      int64_t k = is_forward ? i : e->n - 1 - i, other = pivots[k] - 1;
+      uint32_t *at = (uint32_t *)x + r * row;
+      if (other != k)
+        exchange_words(at + k * width, at + other * width, width);
+    }
+}
+
+/* By rows in place, so nothing is transposed: A = P L U. */
+static void solve_equation(const equation *e, const void *lu, const int32_t *pivots, void *x) {
+  bool is_lower_first = e->is_left != e->is_adjoint;
+  enum CBLAS_SIDE side = e->is_left ? CblasLeft : CblasRight;
+  enum CBLAS_TRANSPOSE turn = e->is_adjoint ? CblasConjTrans : CblasNoTrans;
+  const triangle parts[] = {{side, CblasUpper, turn, CblasNonUnit},
+                            {side, CblasLower, turn, CblasUnit}};
+  if (is_lower_first)
+    exchange(e, true, pivots, x);
+  solve_triangle(e->dtype, &parts[is_lower_first], e->rows, e->columns, lu, x);
+  solve_triangle(e->dtype, &parts[!is_lower_first], e->rows, e->columns, lu, x);
+  if (!is_lower_first)
+    exchange(e, false, pivots, x);
+}
+
+fnz_status fnzi_kernel_lu_solve(fnzi_krn_call *call) {
+  const fnzi_krn_array *lu = fnzi_krn_call_input(call, 0), *b = fnzi_krn_call_input(call, 2),
+                       *x = call->outputs[0];
+  equation e = {.dtype = x->geometry.dtype,
+                .is_left = fnzi_krn_named_bool(call, "left", true),
+                .is_adjoint = fnzi_krn_named_bool(call, "adjoint", false),
+                .n = rows_of(lu),
+                .rows = rows_of(x),
+                .columns = columns_of(x)};
+  size_t cell = fnzi_dtype(e.dtype)->bytes, each = (size_t)(e.rows * e.columns) * cell;
+  const void *factors, *pivots, *sides;
+  void *out;
+  FNZ_TRY(fnzi_krn_dense_get(call, lu, &factors));
+  FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 1), &pivots));
+  FNZ_TRY(check_pivots(call, pivots, fnzi_krn_array_numel(fnzi_krn_call_input(call, 1)), e.n));
+  FNZ_TRY(fnzi_krn_dense_get(call, b, &sides));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, e.dtype, &out));
+  one_thread();
+  for (int64_t i = 0; i < count_of(x); i++) {
+    int64_t at = batch_at(&lu->geometry, &x->geometry, i);
+    int64_t side = batch_at(&b->geometry, &x->geometry, i);
+    char *to = (char *)out + (size_t)i * each;
+    memcpy(to, (const char *)sides + (size_t)side * each, each);
+    solve_equation(&e, (const char *)factors + (size_t)(at * e.n * e.n) * cell,
+                   (const int32_t *)pivots + at * e.n, to);
   }
   return FNZ_OK;
 }

@@ -1,103 +1,118 @@
-/* reflect.c - QR by Householder's reflections, in complex numbers of 64 bits for every type. Signs
- * are LAPACK's: what stays of a column has the sign that its first element has not. */
+/* reflect.c - QR by Householder's reflections, of LAPACK (of OpenBLAS). Each matrix of a batch by
+ * itself, on one thread. */
 #include "kernels/cpu/cpu.h"
 
-#include <complex.h>
-#include <math.h>
+#include <cblas.h>
+#include <f77blas.h>
 
-typedef double complex number;
+/* LAPACK's, which the header of OpenBLAS leaves out. */
+#define REFLECTIONS(factor, make)                                                                  \
+  extern void factor(const blasint *m, const blasint *n, void *a, const blasint *lda, void *tau,   \
+                     void *work, const blasint *lwork, blasint *info);                             \
+  extern void make(const blasint *m, const blasint *n, const blasint *k, void *a,                  \
+                   const blasint *lda, const void *tau, void *work, const blasint *lwork,          \
+                   blasint *info);
+REFLECTIONS(sgeqrf_, sorgqr_)
+REFLECTIONS(dgeqrf_, dorgqr_)
+REFLECTIONS(cgeqrf_, cungqr_)
+REFLECTIONS(zgeqrf_, zungqr_)
+#undef REFLECTIONS
 
-/* A matrix by rows. */
-typedef struct matrix {
-  int64_t rows, columns;
-  number *at;
-} matrix;
+/* Room for one matrix, by columns, and for LAPACK. */
+typedef struct reflections {
+  fnz_dtype dtype;
+  size_t cell;
+  blasint m, n, least, wide; /* wide: columns of Q, 0 where it is not wanted */
+  blasint nwork;
+  char *a, *tau, *work;
+} reflections;
 
-static number *cell(const matrix *a, int64_t row, int64_t column) {
-  return &a->at[row * a->columns + column];
-}
-
-static double length_below(const matrix *a, int64_t row, int64_t column) {
-  double length = 0;
-  for (int64_t r = row; r < a->rows; r++)
-    length = hypot(length, cabs(*cell(a, r, column)));
-  return length;
-}
-
-/* Makes column k end in its diagonal; below it, the reflection's vector takes its place, whose
- * first element is 1. Returns the factor, 0 for no reflection. */
-static number reflect_column(const matrix *a, int64_t k) {
-  number *first = cell(a, k, k), alpha = *first;
-  double below = length_below(a, k + 1, k);
-  if (below == 0 && cimag(alpha) == 0)
-    return 0;
-  double beta = -copysign(hypot(cabs(alpha), below), creal(alpha));
-  for (int64_t r = k + 1; r < a->rows; r++)
-    *cell(a, r, k) /= alpha - beta;
-  *first = beta;
-  return (beta - alpha) / beta;
-}
-
-/* Columns of `a` from `start` on less factor times v v^H times them; v is what is in column k of
- * `of`. */
-static void apply(const matrix *of, int64_t k, number factor, const matrix *a, int64_t start) {
-  for (int64_t c = start; c < a->columns; c++) {
-    number sum = *cell(a, k, c);
-    for (int64_t r = k + 1; r < a->rows; r++)
-      sum += conj(*cell(of, r, k)) * *cell(a, r, c);
-    *cell(a, k, c) -= factor * sum;
-    for (int64_t r = k + 1; r < a->rows; r++)
-      *cell(a, r, c) -= factor * *cell(of, r, k) * sum;
-  }
-}
-
-static void put_q(const matrix *a, int64_t count, const number *factors, const matrix *q) {
-  for (int64_t r = 0; r < q->rows; r++)
-    for (int64_t c = 0; c < q->columns; c++)
-      *cell(q, r, c) = r == c;
-  for (int64_t k = count; k-- > 0;)
-    apply(a, k, factors[k], q, k);
-}
-
-static void put_r(const matrix *a, const matrix *r) {
-  for (int64_t i = 0; i < r->rows; i++)
-    for (int64_t c = 0; c < r->columns; c++)
-      *cell(r, i, c) = i <= c ? *cell(a, i, c) : 0;
-}
+/* LAPACK works on at most so many columns at once. */
+enum { COLUMNS = 66 };
 
 static int64_t size_at(const fnzi_krn_array *a, uint32_t from_end) {
   return a->geometry.rank >= from_end ? a->geometry.sizes[a->geometry.rank - from_end] : 0;
 }
 
+static fnz_status open_reflections(fnzi_krn_call *call, reflections *p) {
+  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
+  int64_t m = size_at(x, 2), n = size_at(x, 1), q = size_at(call->outputs[0], 1);
+  int64_t wide = call->outputs[0]->geometry.rank > 1 ? q : 0, most = n > wide ? n : wide;
+  if (m > INT32_MAX || most > INT32_MAX / COLUMNS - 1)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT, "%s has more than %d rows and columns",
+                                call->op->params[0].name, INT32_MAX / COLUMNS - 1);
+  *p = (reflections){.dtype = x->geometry.dtype,
+                     .cell = fnzi_dtype(x->geometry.dtype)->bytes,
+                     .m = (blasint)m,
+                     .n = (blasint)n,
+                     .least = (blasint)(m < n ? m : n),
+                     .wide = (blasint)wide,
+                     .nwork = (blasint)(COLUMNS * most + 1)};
+  void *rooms[3];
+  const size_t counts[] = {(size_t)(m * most), (size_t)p->least, (size_t)p->nwork};
+  for (size_t i = 0; i < 3; i++)
+    FNZ_TRY(fnzi_arena_alloc(&call->scratch, counts[i], p->cell, &rooms[i]));
+  p->a = rooms[0], p->tau = rooms[1], p->work = rooms[2];
+  if (openblas_get_num_threads() != 1)
+    openblas_set_num_threads(1);
+  return FNZ_OK;
+}
+
+/* R is above the diagonal, and below it the reflections are. */
+static void factor(const reflections *p) {
+  blasint info;
+  if (p->dtype == FNZ_F32)
+    sgeqrf_(&p->m, &p->n, p->a, &p->m, p->tau, p->work, &p->nwork, &info);
+  else if (p->dtype == FNZ_F64)
+    dgeqrf_(&p->m, &p->n, p->a, &p->m, p->tau, p->work, &p->nwork, &info);
+  else if (p->dtype == FNZ_C64)
+    cgeqrf_(&p->m, &p->n, p->a, &p->m, p->tau, p->work, &p->nwork, &info);
+  else
+    zgeqrf_(&p->m, &p->n, p->a, &p->m, p->tau, p->work, &p->nwork, &info);
+}
+
+/* Q takes the place of the reflections. */
+static void make_q(const reflections *p) {
+  blasint info;
+  if (p->dtype == FNZ_F32)
+    sorgqr_(&p->m, &p->wide, &p->least, p->a, &p->m, p->tau, p->work, &p->nwork, &info);
+  else if (p->dtype == FNZ_F64)
+    dorgqr_(&p->m, &p->wide, &p->least, p->a, &p->m, p->tau, p->work, &p->nwork, &info);
+  else if (p->dtype == FNZ_C64)
+    cungqr_(&p->m, &p->wide, &p->least, p->a, &p->m, p->tau, p->work, &p->nwork, &info);
+  else
+    zungqr_(&p->m, &p->wide, &p->least, p->a, &p->m, p->tau, p->work, &p->nwork, &info);
+}
+
+static void put_r(const reflections *p, int64_t rows, char *r) {
+  const int64_t sizes[] = {rows, p->n}, by_rows[] = {p->n, 1}, by_columns[] = {1, p->m};
+  size_t row = (size_t)p->n * p->cell;
+  fnzi_krn_copy_cells(&(fnzi_krn_copy){2, sizes, r, by_rows, p->a, by_columns, p->cell}, 1);
+  for (int64_t i = 0; i < rows; i++)
+    memset(r + (size_t)i * row, 0, (size_t)(i < p->n ? i : p->n) * p->cell);
+}
+
 fnz_status fnzi_kernel_qr(fnzi_krn_call *call) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
-  matrix a = {size_at(x, 2), size_at(x, 1), NULL};
-  matrix q = {a.rows, size_at(call->outputs[0], 1), NULL};
-  matrix r = {size_at(call->outputs[1], 2), a.columns, NULL};
-  bool wants_q = call->outputs[0]->geometry.rank > 1;
-  int64_t least = a.rows < a.columns ? a.rows : a.columns, batches = 1;
+  int64_t rows = size_at(call->outputs[1], 2), batches = 1;
+  reflections p;
   const void *from;
-  void *q_out, *r_out;
-  number *factors;
-  FNZ_TRY(fnzi_krn_dense_get_as(call, x, FNZ_C128, &from));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_C128, &q_out));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_C128, &r_out));
-  FNZI_NEW(&call->scratch, (size_t)(a.rows * a.columns), &a.at);
-  FNZI_NEW(&call->scratch, (size_t)least, &factors);
+  void *q, *r;
+  FNZ_TRY(open_reflections(call, &p));
+  FNZ_TRY(fnzi_krn_dense_get(call, x, &from));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, p.dtype, &q));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 1, p.dtype, &r));
   for (uint32_t d = 0; d + 2 < x->geometry.rank; d++)
     batches *= x->geometry.sizes[d];
-  for (int64_t i = 0; i < batches; i++) {
-    int64_t each = a.rows * a.columns;
-    memcpy(a.at, (const number *)from + i * each, (size_t)each * sizeof *a.at);
-    for (int64_t k = 0; k < least; k++) {
-      factors[k] = reflect_column(&a, k);
-      apply(&a, k, conj(factors[k]), &a, k + 1);
-    }
-    q.at = (number *)q_out + i * q.rows * q.columns;
-    r.at = (number *)r_out + i * r.rows * r.columns;
-    if (wants_q)
-      put_q(&a, least, factors, &q);
-    put_r(&a, &r);
+  for (int64_t i = 0; p.m && i < batches; i++) {
+    fnzi_cpu_transpose(p.cell, p.m, p.n, (const char *)from + (size_t)(i * p.m * p.n) * p.cell,
+                       p.a);
+    if (p.least)
+      factor(&p);
+    put_r(&p, rows, (char *)r + (size_t)(i * rows * p.n) * p.cell);
+    if (p.wide)
+      make_q(&p);
+    fnzi_cpu_transpose(p.cell, p.wide, p.m, p.a, (char *)q + (size_t)(i * p.m * p.wide) * p.cell);
   }
   return FNZ_OK;
 }

@@ -77,8 +77,8 @@ START_TEST(spectra_multiply_to_the_matrix) {
   size_t count;
   open_backend(false);
   for (size_t k = 0; k < 4; k++)
-    for (int64_t rows = 1; rows <= 60; rows = rows * 4 + 3) {
-      a = matrix(dtypes[k], rows, rows < 20 ? rows + 3 : 20);
+    for (int64_t rows = 1; rows <= 130; rows = rows * 4 + 3) {
+      a = matrix(dtypes[k], rows, rows < 100 ? rows + 3 : 70);
       MANY("_linalg_svd", out, 3, &count, T(a), B(false), B(true));
       alike(a, CALL("mm", T(CALL("mul.Tensor", T(out[0]), T(out[1]))), T(out[2])));
       alike(CALL("linalg_svdvals", T(a)), out[1]);
