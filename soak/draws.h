@@ -24,7 +24,13 @@ typedef struct drawn {
 
 typedef enum step_kind { WRITE, PURE, VIEW, KINDS } step_kind;
 
-typedef struct gen {
+typedef struct gen gen;
+
+/* Adds a step before the step that is being drawn: one new value, values[*out]. False when it gives
+ * none. */
+typedef bool fnzi_make_value_fn(gen *g, const fnzi_drawn_call *call, size_t *out);
+
+struct gen {
   fnz_context *ctx;
   choices *c;
   fnzi_random_counts *counts;
@@ -37,10 +43,11 @@ typedef struct gen {
   uint8_t off[FNZI_RANDOM_MOST_OPS];           /* switched off in this program */
   bool in_chains;                              /* most steps go on with the newest value */
   bool in_draws;                               /* most steps draw random numbers */
-  bool ended;                                  /* a refused step was written down */
-  fnz_status failed;                           /* a failure of a draw that is no refusal */
-  drawn values[MOST_VALUES];                   /* `count` of them; stays the last member */
-} gen;
+  fnzi_make_value_fn *make_value;
+  bool ended;                /* a refused step was written down */
+  fnz_status failed;         /* a failure of a draw that is no refusal */
+  drawn values[MOST_VALUES]; /* `count` of them; stays the last member */
+};
 
 /* Fills in a call on values[self]; false when there is nothing to call it on. */
 typedef bool fnzi_draw_call_fn(gen *g, size_t self, fnzi_drawn_call *call);
@@ -67,9 +74,6 @@ static inline fnz_arg tensor_arg(size_t k) {
 size_t fnzi_pick_value(gen *g);
 /* One that shows an element in several places, if there is one soon. */
 size_t fnzi_pick_repeating(gen *g);
-/* Adds a step before the step that is being drawn: one new value, values[*out]. False when it gives
- * none. */
-bool fnzi_make_value(gen *g, const fnzi_drawn_call *call, size_t row, size_t *out);
 /* A value of the same sizes and dtype as values[self]. */
 bool fnzi_find_alike(gen *g, size_t self, size_t *out);
 /* A mask, or a tensor without dimensions, that fits values[self]. */

@@ -2,13 +2,6 @@
  * are made in a step before: they are in range, some of them several times. */
 #include "soak/draws.h"
 
-static size_t row_of(const char *op) {
-  size_t row = 0;
-  while (strcmp(fnzi_call_draws[row].op, op) != 0)
-    row++;
-  return row;
-}
-
 /* All of them the same, below `size`. */
 static bool make_one_index(gen *g, const int64_t *sizes, uint32_t rank, int64_t size, size_t *out) {
   fnzi_drawn_call call;
@@ -16,7 +9,7 @@ static bool make_one_index(gen *g, const int64_t *sizes, uint32_t rank, int64_t 
   fnzi_call_ints(&call, sizes, rank);
   fnzi_call_int(&call, (int64_t)choose(g->c, (uint32_t)size));
   fnzi_call_add(&call, (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = FNZ_I64});
-  return fnzi_make_value(g, &call, row_of("full"), out);
+  return g->make_value(g, &call, out);
 }
 
 static bool make_list(gen *g, int64_t count, int64_t size, size_t *out) {
@@ -26,7 +19,7 @@ static bool make_list(gen *g, int64_t count, int64_t size, size_t *out) {
   fnzi_drawn_call call;
   fnzi_call_start(&call, "arange");
   fnzi_call_int(&call, count);
-  return fnzi_make_value(g, &call, row_of("arange"), out);
+  return g->make_value(g, &call, out);
 }
 
 /* A dimension that has elements. */
@@ -55,7 +48,7 @@ bool fnzi_draw_index_fill(gen *g, size_t self, fnzi_drawn_call *call) {
   fnzi_call_ints(&full, NULL, 0);
   fnzi_call_int(&full, choose_in(g->c, 0, 3));
   fnzi_call_add(&full, (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = dtype});
-  if (!fnzi_make_value(g, &full, row_of("full"), &number))
+  if (!g->make_value(g, &full, &number))
     return false;
   fnzi_call_add(call, tensor_arg(number));
   return true;

@@ -147,9 +147,16 @@ static fnz_status lie_as_in_eager(gen *g, const fnz_op *op, const fnzi_drawn_cal
 
 static fnz_status call_step(gen *g, const fnzi_drawn_call *call, size_t row);
 
-bool fnzi_make_value(gen *g, const fnzi_drawn_call *call, size_t row, size_t *out) {
+static size_t row_of(const char *op) {
+  size_t row = 0;
+  while (strcmp(fnzi_call_draws[row].op, op) != 0)
+    row++;
+  return row;
+}
+
+static bool make_value(gen *g, const fnzi_drawn_call *call, size_t *out) {
   const size_t before = g->count;
-  g->failed = call_step(g, call, row);
+  g->failed = call_step(g, call, row_of(call->op));
   *out = before;
   return g->failed == FNZ_OK && g->count == before + 1;
 }
@@ -396,6 +403,7 @@ fnz_status fnzi_random_program(fnz_context *ctx, fnz_backend *meta, choices *c,
   g->c = c;
   g->counts = counts;
   g->meta = meta;
+  g->make_value = make_value;
   fnz_status status = draw(g);
   fnz_wrapper_destroy(g->wrapper);
   if (!meta)

@@ -186,7 +186,7 @@ static void draw_step(symbolic_gen *g, uint32_t kind) {
   g->counts->steps += done;
 }
 
-void fnzi_symbolic_draw_lines(symbolic_gen *g, uint32_t count) {
+static void draw_lines(symbolic_gen *g, uint32_t count) {
   for (; count > 0; count--)
     draw_step(g, perhaps(g->c, 50) ? CALL : VIEW);
 }
@@ -296,6 +296,7 @@ fnz_status fnzi_symbolic_program(fnz_context *ctx, choices *c, fnzi_random_count
   g->ctx = ctx;
   g->c = c;
   g->counts = counts;
+  g->draw_lines = draw_lines;
   fnz_status status = draw_text(g, &text);
   if (status == FNZ_OK)
     status = fnz_program_read(ctx, text.data, text.size, FNZ_FORMAT_TEXT, out);

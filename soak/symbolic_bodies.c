@@ -86,10 +86,11 @@ static bool draw_body(symbolic_gen *g, const body *text, const operands *o) {
   b->ctx = g->ctx;
   b->c = g->c;
   b->counts = g->counts;
+  b->draw_lines = g->draw_lines;
   b->in_body = true;
   put_head(b, text, o);
   copy_operands(b, o);
-  fnzi_symbolic_draw_lines(b, 1 + choose(b->c, 5));
+  b->draw_lines(b, 1 + choose(b->c, 5));
   /* A copy of the newest tensor that looks like the first operand. */
   size_t k = b->tensors_count;
   while (k > 0 && !fnzi_symbolic_is_same_shape(&b->tensors[k - 1], &o->tensors[0]))

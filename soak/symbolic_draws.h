@@ -51,7 +51,12 @@ typedef struct tensor {
   bool may_overlap; /* an element may be there twice */
 } tensor;
 
-typedef struct symbolic_gen {
+typedef struct symbolic_gen symbolic_gen;
+
+/* Draws lines of a body: views, writes and pure operators. */
+typedef void fnzi_draw_lines_fn(symbolic_gen *g, uint32_t count);
+
+struct symbolic_gen {
   fnz_context *ctx;
   choices *c;
   fnzi_random_counts *counts;
@@ -64,7 +69,8 @@ typedef struct symbolic_gen {
   bool in_body;                    /* of a region: it reads no data and has no regions */
   size_t graphs_count;
   fnz_buffer guards, graphs; /* lines before and after the program */
-} symbolic_gen;
+  fnzi_draw_lines_fn *draw_lines;
+};
 
 /* --- numbers (symbolic_numbers.c) ------------------------------------------------------------- */
 number fnzi_number_known(int64_t n);
@@ -129,13 +135,11 @@ bool fnzi_symbolic_draw_view(symbolic_gen *g, size_t k);
 /* False for a tensor without dimensions. */
 bool fnzi_symbolic_pick_dim(symbolic_gen *g, const tensor *t, uint32_t *dim);
 
-/* --- several lines (symbolic_idioms.c), bodies (symbolic_bodies.c), calls (symbolic.c) -------- */
+/* --- several lines (symbolic_idioms.c), bodies (symbolic_bodies.c) ---------------------------- */
 /* Name of the k-th idiom; NULL behind the last one. */
 const char *fnzi_symbolic_idiom(size_t k);
 bool fnzi_symbolic_draw_idiom(symbolic_gen *g, size_t k);
 bool fnzi_symbolic_draw_cond(symbolic_gen *g);
 bool fnzi_symbolic_draw_loop(symbolic_gen *g);
-/* Draws lines of a body: views, writes and pure operators. */
-void fnzi_symbolic_draw_lines(symbolic_gen *g, uint32_t count);
 
 #endif
