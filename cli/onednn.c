@@ -4,11 +4,10 @@
  * The library's calls end here and go on to the functions of the same names there; a call of a
  * function that has no row is not linked. A build with FNZ_LATE_ONEDNN=OFF is linked with oneDNN
  * instead and has no use for this file. */
-#include "cli/cli.h"
-
 #include <dlfcn.h>
 #include <dnnl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -75,12 +74,14 @@ typedef struct functions {
 
 static functions opened;
 
-/* As the loader would have ended the process when it started. */
+/* Ends the process, as the loader would have done when it started. cli/report.c prints the same for
+ * a failure of class IO. On a terminal a line about a long step is erased first. */
 static void give_up(void) {
+  enum { EXIT_IO = 3 };
   const char *said = dlerror();
-  cli_fail(NULL, FNZ_CLASS_IO, "", "oneDNN, which computes convolutions, cannot be opened: %s",
-           said ? said : "no reason is known");
-  _exit(CLI_IO);
+  fprintf(stderr, "%sfnz: IO: oneDNN, which computes convolutions, cannot be opened: %s\n",
+          isatty(STDERR_FILENO) ? "\r\033[K" : "", said ? said : "no reason is known");
+  _exit(EXIT_IO);
 }
 
 static void take(void *library, const char *name, void *out) {
