@@ -177,9 +177,72 @@ static fnz_status add_outputs(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, uin
   return FNZ_OK;
 }
 
+static fnz_status note_node(fnzi_rec_tape *r, size_t tape_node) {
+  fnzi_notes *notes = r->program->notes;
+  uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
+  if (!notes)
+    return FNZ_OK;
+  if (node == 0)
+    FNZ_TRY(fnzi_notes_restart(r->ctx, notes, r->graph));
+  const fnzi_note note = {r->graph, node, r->whys.data[tape_node]};
+  FNZI_PUSH(r->ctx, &notes->nodes, note);
+  return FNZ_OK;
+}
+
+/* A clone of a value of the graph, in rows or as it lies, at the source line of the node. */
+static fnz_status emit_clone(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, uint64_t value,
+                             const fnz_geometry *g, uint32_t *out) {
+  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_CLONE);
+  uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
+  fnz_arg args[] = {fnzi_arg_value(value), fnzi_int_is_contiguous(r->program->ints, g)
+                                               ? (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}
+                                               : (fnz_arg){.tag = FNZ_ARG_DEFAULT}};
+  FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
+  FNZ_TRY(fnzi_intern_geometry(r->program, g, &g));
+  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, op->base, g, node, out));
+  fnz_arg result = fnzi_arg_value(*out);
+  const fnzi_node made = {
+      .op = op, .args = args, .nargs = 2, .outputs = &result, .noutputs = 1, .source = n->source};
+  return fnzi_node_add(r->program, r->graph, &made, &node);
+}
+
+/* The value is an input of the graph, or a plain view of one. */
+static bool is_in_an_input(const fnzi_rec_tape *r, const fnz_arg *arg) {
+  const fnzi_graph *g = fnzi_graph_at(r->program, r->graph);
+  while (arg->tag == FNZ_ARG_VALUE) {
+    const uint32_t node = g->values.data[arg->u.value].node;
+    const fnzi_node *n = node == FNZI_NO_NODE ? NULL : &g->nodes.data[node];
+    if (!n)
+      return true;
+    if (!n->op || !fnz_op_is_view(n->op))
+      return false;
+    arg = &n->args[0];
+  }
+  return false;
+}
+
+/* An operator that counts places in memory does so in a clone of a slice: eager gives the body a
+ * window, before which there are other elements. */
+static fnz_status clone_slice(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
+  const fnz_op *scattered = fnzi_view_scattered(n->op);
+  const fnzi_view *view = fnzi_view_find(scattered ? scattered : n->op);
+  uint32_t clone;
+  if (!view || !fnzi_view_counts_from_storage(view) || !is_in_an_input(r, &n->args[0]))
+    return FNZ_OK;
+  const uint64_t base = n->args[0].u.value;
+  FNZ_TRY(emit_clone(r, n, base, fnzi_value_at(r->program, r->graph, (uint32_t)base)->geometry,
+                     &clone));
+  n->args[0].u.value = clone;
+  return FNZ_OK;
+}
+
+/* Its arguments are the program's own. */
 static fnz_status emit_call(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
   uint32_t node;
   fnz_arg *outputs;
+  if (r->takes_slices)
+    FNZ_TRY(clone_slice(r, n));
+  FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
   FNZ_TRY(fnzi_op_adopt(r->program, &n->op));
   FNZI_NEW(&r->program->arena, n->op->nreturns, &outputs);
   const fnzi_node out = {.op = n->op,
@@ -216,6 +279,7 @@ static fnz_status emit_other(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
   const fnzi_rec_call *call = fnzi_rec_tape_call_of(r, n);
   uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
   fnz_arg *outputs, *list = NULL;
+  FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
   FNZI_NEW(&r->program->arena, call->noutcomes, &outputs);
   for (uint32_t i = 0; i < call->noutcomes; i++)
     FNZ_TRY(add_outcome(r, call, i, node, fnzi_rec_tape_results_of(r, n)[i], &outputs[i]));
@@ -233,48 +297,17 @@ static fnz_status emit_other(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
   return fnzi_node_append(r->program, r->graph, &out, &node);
 }
 
-static fnz_status note_node(fnzi_rec_tape *r, size_t tape_node) {
-  fnzi_notes *notes = r->program->notes;
-  uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
-  if (!notes)
-    return FNZ_OK;
-  if (node == 0)
-    FNZ_TRY(fnzi_notes_restart(r->ctx, notes, r->graph));
-  const fnzi_note note = {r->graph, node, r->whys.data[tape_node]};
-  FNZI_PUSH(r->ctx, &notes->nodes, note);
-  return FNZ_OK;
-}
-
 /* The arguments become the program's own. */
 static fnz_status emit(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
-  FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
   FNZ_TRY(to_program(r, n->args, fnzi_rec_tape_nargs(r, n)));
   return n->op ? emit_call(r, n) : emit_other(r, n);
 }
 
 /* --- copies where views stay ------------------------------------------------------------------ */
-/* A clone of a value of the graph, in rows or as it lies, at the source line of the node. */
-static fnz_status emit_clone(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, uint64_t value,
-                             const fnz_geometry *g, uint32_t *out) {
-  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_CLONE);
-  uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
-  fnz_arg args[] = {fnzi_arg_value(value), fnzi_int_is_contiguous(r->program->ints, g)
-                                               ? (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}
-                                               : (fnz_arg){.tag = FNZ_ARG_DEFAULT}};
-  FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
-  FNZ_TRY(fnzi_intern_geometry(r->program, g, &g));
-  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, op->base, g, node, out));
-  fnz_arg result = fnzi_arg_value(*out);
-  const fnzi_node made = {
-      .op = op, .args = args, .nargs = 2, .outputs = &result, .noutputs = 1, .source = n->source};
-  return fnzi_node_add(r->program, r->graph, &made, &node);
-}
-
 /* The view, with its windows in place of the copies. */
 static fnz_status emit_windows(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const fnzi_rec_copy *c) {
   n->emitted = true; /* with the nodes that are no views */
   FNZ_TRY(fnzi_rec_copy_become_view(r, n, c));
-  FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
   return emit_call(r, n);
 }
 
@@ -308,7 +341,6 @@ static fnz_status emit_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8
   FNZ_TRY(to_program(r, n->args, fnzi_rec_tape_nargs(r, n)));
   FNZ_TRY(emit_clone(r, n, n->args[0].u.value, g, &clone));
   n->args[0].u.value = clone;
-  FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
   return emit_call(r, n);
 }
 

@@ -215,6 +215,14 @@ fnz_program *fnzi_rec_program(fnz_backend *backend) {
   return ((fnzi_rec_tape *)backend->self)->program;
 }
 
+void fnzi_rec_take_slices(fnz_backend *backend) {
+  ((fnzi_rec_tape *)backend->self)->takes_slices = true;
+}
+
+bool fnzi_rec_takes_slices(const fnz_backend *backend) {
+  return ((const fnzi_rec_tape *)backend->self)->takes_slices;
+}
+
 fnz_status fnzi_rec_value(fnz_backend *backend, uint32_t value, fnz_handle *out) {
   fnzi_rec_tape *r = backend->self;
   const fnz_geometry *g = fnzi_value_at(r->program, r->graph, value)->geometry;

@@ -11,6 +11,9 @@
  * is recorded. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_create_on(fnz_context *ctx, fnz_program *program, uint32_t graph,
                                              fnz_backend **out);
+/* Inputs of the graph may be slices, whose memory begins before them. */
+void fnzi_rec_take_slices(fnz_backend *recorder);
+bool fnzi_rec_takes_slices(const fnz_backend *recorder);
 /* The program under construction, borrowed. */
 fnz_program *fnzi_rec_program(fnz_backend *recorder);
 /* A handle for a value of the graph that no node defines. */

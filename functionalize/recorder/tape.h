@@ -64,9 +64,10 @@ typedef struct fnzi_rec_tape {
   fnz_context *ctx;
   fnz_backend *shapes;
   fnz_program *program;
-  uint32_t graph; /* of it, which is recorded */
-  bool borrowed;  /* the program belongs to the caller */
-  bool effects;   /* found when the graph was built */
+  uint32_t graph;    /* of it, which is recorded */
+  bool borrowed;     /* the program belongs to the caller */
+  bool effects;      /* found when the graph was built */
+  bool takes_slices; /* some inputs may be slices that eager gives a body: parts of memory */
   fnzi_arena arena;
   const fnz_op *expected; /* by fnzi_rec_expect() */
   fnzi_rec_tape_lists now;

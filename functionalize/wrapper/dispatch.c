@@ -326,6 +326,11 @@ static fnz_status strided_scatter(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
 
 static fnz_status memory_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
+  if (self_of(r)->alias->storage->is_slice)
+    return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s counts places in memory, where self lies in another place in each "
+                     "iteration; clone() self first",
+                     r->op->name);
   if (lies_in_rows(wrapper, self_of(r)))
     return fnzi_wrap_apply_functional(wrapper, r);
   if (r->op != &fnzi_ops[FNZI_ATEN_as_strided_copy])

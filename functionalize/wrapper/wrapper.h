@@ -104,6 +104,7 @@ typedef struct fnzi_wrap_storage {
   uint32_t tensors;        /* on this storage; without any its writes do not matter */
   uint32_t mark;           /* the pass's own */
   uint32_t tied;           /* the group of storages that are one memory at some sizes; 0 for none */
+  bool is_slice;           /* of a body's input: in eager its memory begins before the root */
   bool in_gaps;            /* an as_strided shows bytes between the root's elements */
   bool is_loose;           /* at some sizes its elements lie in another order than its root says */
   bool regrouped;          /* a reshape() or the like took that order for granted */

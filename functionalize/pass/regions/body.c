@@ -14,7 +14,7 @@ static bool same_bases(const fnzi_region_key *a, const fnzi_region_key *b) {
   for (uint32_t k = 0; k < a->nbases; k++) {
     const fnzi_region_base *x = &a->bases[k], *y = &b->bases[k];
     if (x->memory != y->memory || x->value != y->value || x->name != y->name ||
-        x->returns != y->returns || x->last != y->last)
+        x->returns != y->returns || x->last != y->last || x->is_slice != y->is_slice)
       return false;
   }
   return true;
@@ -34,8 +34,8 @@ static bool same_inputs(const fnzi_region_key *a, const fnzi_region_key *b) {
 
 static bool same_key(const fnzi_region_key *a, const fnzi_region_key *b) {
   return a->graph == b->graph && a->leading == b->leading && a->autocast == b->autocast &&
-         a->ninputs == b->ninputs && a->nbases == b->nbases && a->nslots == b->nslots &&
-         same_bases(a, b) && same_inputs(a, b);
+         a->in_slices == b->in_slices && a->ninputs == b->ninputs && a->nbases == b->nbases &&
+         a->nslots == b->nslots && same_bases(a, b) && same_inputs(a, b);
 }
 
 static fnz_status copy_key(fnzi_arena *arena, const fnzi_region_key *from, fnzi_region_key *to) {
@@ -87,6 +87,7 @@ static fnz_status take_base(fnzi_pass *p, uint32_t slot, uint32_t b) {
   FNZ_TRY(add_input(p, slot, base->name, base->value, &handle));
   FNZ_TRY(fnz_tensor_wrap(p->wrapper, base->memory, handle, &all));
   all->alias->value->is_slice = base->last;
+  all->alias->storage->is_slice = base->is_slice;
   p->roots[b] = fnzi_wrap_alias_retain(all->alias);
   all->alias->storage->mark = b + 1;
   return FNZ_OK;
@@ -148,6 +149,8 @@ fnz_status fnzi_region_body_start(fnzi_pass_stack *all, const fnzi_region_key *k
   p->wrapper = NULL;
   p->owns_wrapper = true;
   FNZ_TRY(fnzi_rec_create_on(all->ctx, all->to, p->into, &p->recorder));
+  if (key->in_slices)
+    fnzi_rec_take_slices(p->recorder);
   FNZ_TRY(fnzi_pass_wrapper_make(p));
   return take_inputs(p);
 }

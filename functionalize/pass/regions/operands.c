@@ -151,6 +151,7 @@ static fnz_status add_base(fnzi_pass *p, fnzi_region_op *r, fnzi_region_key *key
   b->name = k;
   b->returns = returns_of(r, o);
   b->last = o->role == FNZI_HOP_XS;
+  b->is_slice = b->last || o->tensor->alias->storage->is_slice;
   FNZ_TRY(base_memory(p, r, k, &b->memory));
   FNZ_TRY(base_value(p, r, o, b->memory, &b->value));
   r->first[key->nbases] = k;
@@ -213,6 +214,7 @@ static fnz_status make_keys(fnzi_pass *p, fnzi_region_op *r) {
   fnzi_region_key *key = &r->keys[0];
   uint32_t outputs = fnzi_graph_at(p->from, main_body(r))->noutputs;
   *key = (fnzi_region_key){.ninputs = r->noperands};
+  key->in_slices = hop->xs.count || fnzi_rec_takes_slices(p->recorder);
   key->autocast = hop->autocast.device ? hop->autocast.enabled : p->autocast;
   FNZI_NEW(&p->arena, r->noperands, &key->inputs);
   FNZI_NEW(&p->arena, r->noperands, &key->bases);

@@ -28,7 +28,8 @@ typedef struct fnzi_region_base {
   const fnz_geometry *value;  /* the geometry of the value that comes in */
   uint32_t name;              /* the input of the source graph whose name it gets */
   fnzi_region_returns returns;
-  bool last; /* its final value comes after all results, not after the first `leading` */
+  bool last;     /* its final value comes after all results, not after the first `leading` */
+  bool is_slice; /* its memory in eager begins before it */
 } fnzi_region_base;
 
 /* The meaning of an input of the source graph. */
@@ -50,6 +51,7 @@ typedef struct fnzi_region_key {
   uint32_t graph;   /* of the source program */
   uint32_t leading; /* results of the source that come before the final values of bases */
   bool autocast;    /* it runs under an enabled autocast */
+  bool in_slices;   /* it, or a body around it, gets slices */
   fnzi_region_binding *inputs;
   fnzi_region_base *bases;
   fnzi_region_slot *slots;
