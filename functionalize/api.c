@@ -65,8 +65,8 @@ static fnz_status pass_numbers(fnz_context *ctx, const fnz_program *program,
   return keep(ctx, program, notes, out);
 }
 
-/* The pass knows numbers only: a program with symbolic sizes is passed at several choices of sizes,
- * and the results become one program, unless it is functional already. */
+/* A program with symbolic sizes: the same pass, over sizes that are expressions (dynamic/). A
+ * functional one is kept. */
 static fnz_status pass_symbols(fnz_context *ctx, const fnz_program *program,
                                const fnzi_pass_options *options, fnzi_notes *notes,
                                fnz_program **out) {
@@ -101,8 +101,8 @@ static fnz_status make(fnz_context *ctx, const fnz_program *program,
   if (is_due)
     FNZ_TRY(options->asked.check_types(ctx, program, NULL, NULL));
   all.whole = all.whole || fnzi_expl_deny_has_views(&options->asked);
-  FNZ_TRY(fnzi_program_has_symbols(program) ? pass_symbols(ctx, program, &all, notes, out)
-                                            : pass_numbers(ctx, program, &all, notes, out));
+  FNZ_TRY(!fnzi_program_has_symbols(program) ? pass_numbers(ctx, program, &all, notes, out)
+                                             : pass_symbols(ctx, program, &all, notes, out));
   (*out)->says_no_sharing = stays_silent(program);
   FNZ_TRY(check_made(ctx, program, &options->asked, *out));
   const fnz_state state = options->asked.state;
