@@ -45,7 +45,9 @@ double fnzi_generator_normal(fnz_generator *g) {
 }
 
 /* --- The generator ---------------------------------------------------------------------------- */
-void fnzi_generator_start(fnz_generator *g, uint64_t seed, int64_t threads) {
+/* Makes it as a new one with this seed, of Philox if there are threads. Words of mt19937 are made
+ * when the first one is drawn. */
+static void start(fnz_generator *g, uint64_t seed, int64_t threads) {
   g->seed = seed;
   g->threads = threads;
   g->offset = 0;
@@ -61,7 +63,7 @@ static fnz_status create(fnz_context *ctx, uint64_t seed, int64_t threads, fnz_g
   if (*out == NULL)
     return fnzi_no_memory(ctx);
   (*out)->ctx = ctx;
-  fnzi_generator_start(*out, seed, threads);
+  start(*out, seed, threads);
   return FNZ_OK;
 }
 
@@ -89,7 +91,7 @@ void fnz_generator_destroy(fnz_generator *generator) {
 }
 
 void fnz_generator_set_seed(fnz_generator *generator, uint64_t seed) {
-  fnzi_generator_start(generator, seed, generator->threads);
+  start(generator, seed, generator->threads);
 }
 
 void fnz_context_set_generator(fnz_context *ctx, fnz_generator *generator) {
@@ -100,7 +102,7 @@ void fnz_context_set_generator(fnz_context *ctx, fnz_generator *generator) {
 void fnzi_generator_lend(fnz_context *ctx, fnz_generator *given, fnz_generator *own,
                          int64_t threads) {
   if (!given)
-    fnzi_generator_start(own, 0, threads);
+    start(own, 0, threads);
   ctx->generator = given ? given : own;
 }
 
@@ -114,7 +116,7 @@ void fnzi_generator_repeat_begin(fnzi_generator_repeat *r) {
   if (r->had)
     r->own = *r->had;
   else
-    fnzi_generator_start(&r->own, 0, r->threads);
+    start(&r->own, 0, r->threads);
   r->ctx->generator = &r->own;
 }
 

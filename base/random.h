@@ -24,9 +24,6 @@ struct fnz_generator {
   double double_normal;
 };
 
-/* As a new one with this seed, of Philox where there are threads. Words of mt19937 are made when
- * the first one is drawn. */
-void fnzi_generator_start(fnz_generator *g, uint64_t seed, int64_t threads);
 /* More words. */
 void fnzi_generator_renew(fnz_generator *g);
 

@@ -33,11 +33,13 @@ static int start(cli_ops_call *ops) {
   return CLI_DONE;
 }
 
-size_t cli_ops_count(const cli_call *call) {
+/* The operators of the call: the table, then the operators of --ops and their derived functional
+ * forms. */
+static size_t count_ops(const cli_call *call) {
   return fnz_op_count() + fnz_op_declared_count(call->ctx);
 }
 
-const fnz_op *cli_ops_at(const cli_call *call, size_t index) {
+static const fnz_op *op_at(const cli_call *call, size_t index) {
   size_t table = fnz_op_count();
   return index < table ? fnz_op_at(index) : fnz_op_declared_at(call->ctx, index - table);
 }
@@ -48,7 +50,7 @@ static int ask_kernel(const cli_ops_call *ops, int backend, const fnz_op *op,
   return cli_check(ops->call, fnz_backend_get_kernel(ctx, ops->backends[backend], op, out), NULL);
 }
 
-int cli_ops_know(cli_ops_call *ops, const fnz_op *op, cli_facts *out) {
+static int know(cli_ops_call *ops, const fnz_op *op, cli_facts *out) {
   *out = (cli_facts){.op = op};
   out->rule = fnz_op_rule(op);
   for (int i = 0; i < CLI_BACKENDS; i++)
@@ -65,7 +67,8 @@ static bool is_pattern(const char *operand) {
   return strpbrk(operand, "*?[") != NULL;
 }
 
-size_t cli_ops_base_length(const char *name) {
+/* The length of "ns::add" in "ns::add.Tensor". */
+static size_t base_length(const char *name) {
   const char *colons = strstr(name, "::"), *base = colons ? colons + 2 : name;
   return (size_t)(base - name) + strcspn(base, ".");
 }
@@ -76,8 +79,7 @@ static bool has_name(const fnz_op *op, const char *operand) {
   if (is_pattern(operand))
     return fnmatch(operand, name, 0) == 0;
   size_t length = strlen(operand);
-  return strncmp(name, operand, length) == 0 &&
-         (!name[length] || length == cli_ops_base_length(name));
+  return strncmp(name, operand, length) == 0 && (!name[length] || length == base_length(name));
 }
 
 static bool is_wanted(const cli_call *call, const fnz_op *op) {
@@ -96,8 +98,8 @@ static int check_filters(const cli_call *call) {
   const char *tag = call->options[CLI_TAG];
   if (cli_has(call, CLI_VIEW) && cli_has(call, CLI_NO_VIEW))
     return cli_usage(call, "--view and --no-view leave none; take one of them");
-  for (size_t i = 0; tag && i < cli_ops_count(call); i++)
-    if (fnz_op_has_tag(cli_ops_at(call, i), tag))
+  for (size_t i = 0; tag && i < count_ops(call); i++)
+    if (fnz_op_has_tag(op_at(call, i), tag))
       return CLI_DONE;
   return tag ? cli_usage(call,
                          "no operator has the tag %s; there are core, pointwise and those "
@@ -140,7 +142,7 @@ static int print_entry(cli_ops_call *ops, const fnz_op *op) {
     putchar('\n');
     return CLI_DONE;
   }
-  CLI_TRY(cli_ops_know(ops, op, &facts));
+  CLI_TRY(know(ops, op, &facts));
   cli_ops_json(&ops->call->json, ops, &facts);
   cli_json_spill(ops->call);
   return CLI_DONE;
@@ -151,8 +153,8 @@ static int print_list(cli_ops_call *ops) {
   bool json = cli_has(ops->call, CLI_JSON);
   if (json)
     open_list(ops->call);
-  for (size_t i = 0; i < cli_ops_count(ops->call); i++) {
-    const fnz_op *op = cli_ops_at(ops->call, i);
+  for (size_t i = 0; i < count_ops(ops->call); i++) {
+    const fnz_op *op = op_at(ops->call, i);
     bool wanted = is_wanted(ops->call, op);
     CLI_TRY(check_kernel(ops, CLI_KERNEL, op, &wanted));
     CLI_TRY(check_kernel(ops, CLI_NO_KERNEL, op, &wanted));
@@ -179,8 +181,8 @@ static int print_list(cli_ops_call *ops) {
 
 /* --- One -------------------------------------------------------------------------------------- */
 static bool is_known(const cli_call *call) {
-  for (size_t i = 0; i < cli_ops_count(call); i++)
-    if (has_name(cli_ops_at(call, i), call->operands[0]))
+  for (size_t i = 0; i < count_ops(call); i++)
+    if (has_name(op_at(call, i), call->operands[0]))
       return true;
   return false;
 }
@@ -212,7 +214,7 @@ static int answer(cli_ops_call *ops) {
     op = find_undeclared(call->ctx, operand);
   if (op) {
     cli_facts facts;
-    CLI_TRY(cli_ops_know(ops, op, &facts));
+    CLI_TRY(know(ops, op, &facts));
     if (cli_has(ops->call, CLI_JSON)) {
       cli_ops_json(open_list(ops->call), ops, &facts);
       fnzi_json_close(&ops->call->json, ']');

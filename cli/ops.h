@@ -26,15 +26,8 @@ typedef struct cli_facts {
   const char *example;
 } cli_facts;
 
-int cli_ops_know(cli_ops_call *ops, const fnz_op *op, cli_facts *out);
-/* The operators of the call: the table, then the operators of --ops and their derived functional
- * forms. */
-size_t cli_ops_count(const cli_call *call);
-const fnz_op *cli_ops_at(const cli_call *call, size_t index);
 /* Does it ask for some operators only? */
 bool cli_ops_filtered(const cli_call *call);
-/* The length of "ns::add" in "ns::add.Tensor". */
-size_t cli_ops_base_length(const char *name);
 /* The name of an operator, NULL for none. */
 const char *cli_ops_name(const fnz_op *op);
 

@@ -83,13 +83,15 @@ bool fnzi_plant_next_item(fnzi_planting *t, fnzi_plant_at *at) {
   return true;
 }
 
-fnzi_type fnzi_plant_type(const fnzi_plant_at *at) {
+/* The type of the parameter that the item is for; FNZI_TYPE_COUNT of a node without an operator. */
+static fnzi_type type_of(const fnzi_plant_at *at) {
   return at->n->op && at->top < at->n->op->nparams ? at->n->op->params[at->top].type
                                                    : FNZI_TYPE_COUNT;
 }
 
 /* --- values ---------------------------------------------------------------------------------- */
-fnzi_node *fnzi_plant_definer(const fnzi_graph *g, uint64_t value) {
+/* The node that defines the value; NULL for an input. */
+static fnzi_node *definer_of(const fnzi_graph *g, uint64_t value) {
   uint32_t node = g->values.data[value].node;
   return node == FNZI_NO_NODE ? NULL : &g->nodes.data[node];
 }
@@ -99,7 +101,7 @@ const char *fnzi_plant_value_name(const fnzi_graph *g, uint64_t value) {
 }
 
 bool fnzi_plant_before(const fnzi_graph *g, uint64_t value, uint64_t *out) {
-  const fnzi_node *n = fnzi_plant_definer(g, value);
+  const fnzi_node *n = definer_of(g, value);
   if (!n || n->nargs == 0 || n->args[0].tag != FNZ_ARG_VALUE)
     return false;
   *out = n->args[0].u.value;
@@ -145,7 +147,7 @@ bool fnzi_plant_is_used(const fnzi_graph *g, const fnzi_node *n) {
   for (size_t i = 0; i <= g->nodes.count; i++) {
     const fnzi_node *by = i < g->nodes.count ? &g->nodes.data[i] : NULL;
     FNZI_EACH_ARG(each, by ? by->args : g->outputs, by ? by->nargs : g->noutputs)
-      if (fnzi_is_reference(each.arg) && fnzi_plant_definer(g, each.arg->u.value) == n)
+      if (fnzi_is_reference(each.arg) && definer_of(g, each.arg->u.value) == n)
         return true;
   }
   return false;
@@ -241,7 +243,7 @@ fnz_status fnzi_plant_set_operator(fnzi_planting *t, fnzi_node *n, const char *n
 /* --- numbers --------------------------------------------------------------------------------- */
 /* Dimensions and sizes are other kinds' matter. */
 bool fnzi_plant_is_operand_number(const fnzi_plant_at *at) {
-  fnzi_type type = fnzi_plant_type(at);
+  fnzi_type type = type_of(at);
   if (at->arg->tag == FNZ_ARG_FLOAT)
     return !isnan(at->arg->u.f);
   return at->arg->tag == FNZ_ARG_INT &&

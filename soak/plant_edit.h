@@ -50,10 +50,6 @@ bool fnzi_plant_next_node(fnzi_planting *t, fnzi_plant_at *at);
 /* The next argument of a node that is no list, in lists too. */
 bool fnzi_plant_next_item(fnzi_planting *t, fnzi_plant_at *at);
 
-/* The type of the parameter that the item is for; FNZI_TYPE_COUNT of a node without an operator. */
-fnzi_type fnzi_plant_type(const fnzi_plant_at *at);
-/* The node that defines the value; NULL for an input. */
-fnzi_node *fnzi_plant_definer(const fnzi_graph *g, uint64_t value);
 /* The tensor that the node's first argument is, when it looks like `value`: what `value` was before
  * this node. */
 bool fnzi_plant_before(const fnzi_graph *g, uint64_t value, uint64_t *out);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-bool fnzi_is_frame(const fnz_geometry *g) {
+static bool is_frame(const fnz_geometry *g) {
   int64_t stride = 1;
   if (g->offset != 0 || g->is_conj || g->is_neg)
     return false;
@@ -17,7 +17,7 @@ bool fnzi_is_frame(const fnz_geometry *g) {
 
 bool fnzi_int_is_frame(fnzi_ints *s, const fnz_geometry *g) {
   if (!s)
-    return fnzi_is_frame(g);
+    return is_frame(g);
   return !g->is_conj && !g->is_neg && fnzi_int_lies_in_rows(s, g);
 }
 

@@ -25,9 +25,8 @@ typedef struct fnzi_tiling {
   } tiles;
 } fnzi_tiling;
 
-/* A dense row-major geometry without an offset: a window of it is a tile of a value. */
-bool fnzi_is_frame(const fnz_geometry *g);
-/* The same at all sizes. */
+/* A dense row-major geometry without an offset, at all sizes: a window of it is a tile of a value.
+ * `s` is NULL if sizes are numbers. */
 bool fnzi_int_is_frame(fnzi_ints *s, const fnz_geometry *g);
 /* Adds the window of such a frame as a tile, with source and order of `tile`. Not *fits: it is
  * none, or along another dimension. Sizes of other dimensions may be expressions. */

@@ -14,7 +14,6 @@ typedef struct fnzi_listing_figures {
   size_t updates, in_place,
       idle; /* region updates; without a copy of the base; with nothing to do */
   size_t finals, finals_in_place; /* final values that end in their state; without a move */
-  size_t joined, joined_in_place; /* pieces of joins; pieces computed in place in the join */
   uint64_t read, written, copied; /* bytes that steps read and write; of copies written */
   uint64_t naive; /* bytes moved if each value had its own memory and each view were a copy */
 } fnzi_listing_figures;

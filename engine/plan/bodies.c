@@ -121,8 +121,9 @@ static fnz_status place_levels(const builder *m, const fnzi_pln_plan *plan, fnzi
 
 /* --- A body as a program ------------------------------------------------------------------------
  */
-uint32_t fnzi_pln_state_of_input(const fnzi_pln_region *r, uint32_t which, uint32_t k,
-                                 const fnzi_pln_plan *owner) {
+/* The result of the node whose memory input k of body `which` is; FNZI_PLN_NONE: of none. */
+static uint32_t state_of_input(const fnzi_pln_region *r, uint32_t which, uint32_t k,
+                               const fnzi_pln_plan *owner) {
   const fnzi_hop *hop = &r->hop;
   if (hop->kind == FNZI_HOP_WHILE_LOOP || hop->kind == FNZI_HOP_SCAN)
     return which + 1 == hop->nbodies && k < hop->carried.count ? k : FNZI_PLN_NONE;
@@ -184,7 +185,7 @@ static fnz_status sign(const builder *m, const fnzi_pln_region *r, const fnzi_gr
     FNZ_TRY(window_of(m, r, body, which, j, &s->outs[j]));
   }
   for (uint32_t k = 0; k < body->ninputs; k++) {
-    uint32_t j = fnzi_pln_state_of_input(r, which, k, owner);
+    uint32_t j = state_of_input(r, which, k, owner);
     s->inputs[k].kind = FNZ_INPUT_USER;
     FNZ_TRY(layout_of(m, r, owner, k, &s->layouts[k]));
     if (j != FNZI_PLN_NONE) {

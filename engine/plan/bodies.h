@@ -69,9 +69,6 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_row_major_at(fnzi_arena *arena, const fnz_geo
                                                 const fnz_geometry **out);
 /* Result j of the region is stacked from slices, one of each iteration; it is not carried. */
 bool fnzi_pln_is_stacked(const fnzi_pln_region *r, uint32_t j);
-/* The result of the node whose memory input k of body `which` is; FNZI_PLN_NONE: of none. */
-uint32_t fnzi_pln_state_of_input(const fnzi_pln_region *r, uint32_t which, uint32_t k,
-                                 const fnzi_pln_plan *owner);
 /* Levels of an associative scan: places of level l. */
 static inline int64_t fnzi_pln_level_size(int64_t iterations, uint32_t level) {
   return iterations >> level;

@@ -235,7 +235,6 @@ struct fnzi_stp_binding {
   /* Memory that a run needs in the workspace. */
   size_t arena_bytes, outputs_bytes; /* `outputs`: results for which the caller passes no memory */
   size_t *output_offsets;            /* per output of graph 0: offset there */
-  fnz_geometry *row_major;           /* per output of graph 0: its layout there */
 
   /* Undoing a failed run (bind/undo.c). */
   bool *saved;        /* per buffer of the state: copied before a run, and restored if it fails */

@@ -444,7 +444,6 @@ void fnzi_wrap_tensor_move(fnz_tensor *tensor, fnzi_wrap_alias *alias) {
   fnzi_wrap_alias *old = tensor->alias;
   alias->storage->tensors++;
   tensor->alias = fnzi_wrap_alias_retain(alias);
-  tensor->metadata_changed = true;
   leave(old);
 }
 

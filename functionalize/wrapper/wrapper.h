@@ -129,7 +129,6 @@ struct fnz_tensor {
   fnzi_wrap_alias *alias;
   uint32_t refs;
   uint32_t input, output;     /* 1 + the input, the output that is this tensor; 0 for none */
-  bool metadata_changed;      /* an in-place view, set_ or resize_ moved it to another alias */
   fnz_tensor *before, *after; /* all tensors of the wrapper */
 };
 

@@ -29,14 +29,9 @@ typedef struct fnzi_cpu_rows {
 } fnzi_cpu_rows;
 FNZ_MUST_CHECK fnz_status fnzi_cpu_rows_make(fnzi_krn_call *call, const bool *reduced,
                                              fnz_dtype dtype, fnzi_cpu_rows *out);
-/* The dimensions of a window in that order; returns how many are kept. Likewise of argument 0. */
-uint32_t fnzi_cpu_rows_behind(fnzi_krn_window *w, const bool *reduced, fnzi_cpu_rows *out);
+/* The dimensions of argument 0 in that order; returns how many are kept. */
 uint32_t fnzi_cpu_rows_split(const fnzi_krn_call *call, const bool *reduced, fnzi_krn_window *w,
                              fnzi_cpu_rows *out);
-
-/* A copy of such a window. */
-FNZ_MUST_CHECK fnz_status fnzi_cpu_rows_copy(fnzi_krn_call *call, const fnzi_krn_window *from,
-                                             fnz_dtype dtype, fnzi_cpu_rows *out);
 
 /* Result 0 takes from each row of argument 0 the element at its place, as it lies in memory. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_rows_pick(fnzi_krn_call *call, const bool *reduced,

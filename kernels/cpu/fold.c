@@ -8,7 +8,8 @@
 enum { BESIDE = 8, LONG_RUN = 64, BLOCK_BYTES = 1 << 17 };
 
 /* --- Rows ------------------------------------------------------------------------------------ */
-uint32_t fnzi_cpu_rows_behind(fnzi_krn_window *w, const bool *reduced, fnzi_cpu_rows *out) {
+/* Puts reduced dimensions behind the others; returns how many others there are. */
+static uint32_t rows_behind(fnzi_krn_window *w, const bool *reduced, fnzi_cpu_rows *out) {
   uint32_t order[FNZ_MAX_RANK], n = 0, kept;
   fnzi_krn_window old = *w;
   out->count = out->length = 1;
@@ -33,7 +34,7 @@ uint32_t fnzi_cpu_rows_behind(fnzi_krn_window *w, const bool *reduced, fnzi_cpu_
 uint32_t fnzi_cpu_rows_split(const fnzi_krn_call *call, const bool *reduced, fnzi_krn_window *w,
                              fnzi_cpu_rows *out) {
   fnzi_krn_window_of(fnzi_krn_call_input(call, 0), w);
-  return fnzi_cpu_rows_behind(w, reduced, out);
+  return rows_behind(w, reduced, out);
 }
 
 static bool lies_dense(const fnzi_krn_window *w) {
@@ -44,8 +45,9 @@ static bool lies_dense(const fnzi_krn_window *w) {
   return true;
 }
 
-fnz_status fnzi_cpu_rows_copy(fnzi_krn_call *call, const fnzi_krn_window *from, fnz_dtype dtype,
-                              fnzi_cpu_rows *out) {
+/* Copies a window that has its rows behind. */
+static fnz_status copy_rows(fnzi_krn_call *call, const fnzi_krn_window *from, fnz_dtype dtype,
+                            fnzi_cpu_rows *out) {
   fnzi_krn_window to;
   void *data;
   FNZ_TRY(fnzi_krn_room_take(call, out->count * out->length, fnzi_dtype(dtype)->bytes, &data));
@@ -62,7 +64,7 @@ fnz_status fnzi_cpu_rows_make(fnzi_krn_call *call, const bool *reduced, fnz_dtyp
   *out = (fnzi_cpu_rows){dtype, from.data, out->count, out->length};
   if (from.dtype == dtype && lies_dense(&from))
     return FNZ_OK;
-  return fnzi_cpu_rows_copy(call, &from, dtype, out);
+  return copy_rows(call, &from, dtype, out);
 }
 
 /* --- Dimensions of a fold --------------------------------------------------------------------- */
@@ -376,6 +378,6 @@ fnz_status fnzi_cpu_rows_change(fnzi_krn_call *call, const bool *reduced, fnz_dt
   v.nkept = fnzi_cpu_rows_split(call, reduced, &v.from, &v.rows);
   v.rows.dtype = dtype;
   fnzi_krn_window_of(call->outputs[0], &v.to);
-  fnzi_cpu_rows_behind(&v.to, reduced, &same);
+  rows_behind(&v.to, reduced, &same);
   return v.rows.count && v.rows.length ? visit_blocks(call, &v) : FNZ_OK;
 }

@@ -31,10 +31,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_draw(fnzi_krn_call *call, const fnz_geometry 
 /* The same for result k, converted from `dtype` to the result's dtype. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_draw_result(fnzi_krn_call *call, size_t k, fnz_dtype dtype,
                                                const fnzi_cpu_law *law);
-/* Row-major masks in scratch memory: 1 with the probability p, for a tensor of the dtype. */
-FNZ_MUST_CHECK fnz_status fnzi_cpu_draw_mask(fnzi_krn_call *call, const fnz_geometry *order,
-                                             fnz_dtype dtype, double p, const unsigned char **out);
-/* The mask of a fused dropout for elements of the dtype, likewise; row-major. */
+/* The row-major mask of a fused dropout for elements of the dtype: 1 with the probability p. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_draw_kept(fnzi_krn_call *call, const fnz_geometry *order,
                                              fnz_dtype dtype, double p, unsigned char *out);
 /* The law -log(u) / rate as f32 of doubles, or doubles. */

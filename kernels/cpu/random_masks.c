@@ -17,8 +17,9 @@ static fnzi_cpu_law chance_law(fnz_dtype dtype, const double *p) {
       .fill = draw_mask, .user = p, .name = "chance", .numbers = {*p}, .is_wide = dtype == FNZ_F64};
 }
 
-fnz_status fnzi_cpu_draw_mask(fnzi_krn_call *call, const fnz_geometry *order, fnz_dtype dtype,
-                              double p, const unsigned char **out) {
+/* A row-major mask in scratch memory: 1 with the probability p, for a tensor of the dtype. */
+static fnz_status take_mask(fnzi_krn_call *call, const fnz_geometry *order, fnz_dtype dtype,
+                            double p, const unsigned char **out) {
   const fnzi_cpu_law law = chance_law(dtype, &p);
   void *room;
   FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(order), 1, &room));
@@ -295,7 +296,7 @@ static fnz_status feature_mask(fnzi_krn_call *call, fnz_dtype dtype, double p,
   for (uint32_t i = 0; i < g->rank; i++)
     sizes[i] = i < 2 ? g->sizes[i] : 1;
   fnzi_contiguous_strides(sizes, g->rank, strides);
-  FNZ_TRY(fnzi_cpu_draw_mask(call, &features, dtype, p, &mask));
+  FNZ_TRY(take_mask(call, &features, dtype, p, &mask));
   FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(g), 1, &room));
   fnzi_krn_window_dense(&to, FNZ_BOOL, g->rank, g->sizes, room);
   fnzi_krn_window_dense(&from, FNZ_BOOL, g->rank, sizes, mask);
@@ -320,7 +321,7 @@ static fnz_status element_mask(fnzi_krn_call *call, const fnzi_cpu_masking *m, b
   const fnz_geometry *order = &call->outputs[0]->geometry;
   void *room;
   if (is_alpha)
-    return fnzi_cpu_draw_mask(call, order, m->held, p, out);
+    return take_mask(call, order, m->held, p, out);
   FNZ_TRY(fnzi_krn_room_take(call, m->count, 1, &room));
   *out = room;
   return fnzi_cpu_draw_kept(call, order, m->held, p, room);

@@ -121,9 +121,6 @@ typedef struct fnzi_hash_walk {
   int64_t length, step;
 } fnzi_hash_walk;
 void fnzi_hash_walk_start(fnzi_hash_walk *w, const fnz_geometry *g);
-/* Over two of the same sizes, which have the same rows. */
-void fnzi_hash_walk_both(fnzi_hash_walk *w, const fnz_geometry *g, fnzi_hash_walk *other,
-                         const fnz_geometry *like);
 void fnzi_hash_walk_next(fnzi_hash_walk *w);
 /* A dense value seen with the sizes of `to`; *fits is false when it does not broadcast. */
 FNZ_MUST_CHECK fnz_status fnzi_hash_broadcast(fnzi_hash_call *h, const fnzi_hash_value *from,

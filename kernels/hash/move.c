@@ -34,8 +34,9 @@ static void start_rows(fnzi_hash_walk *w, const fnz_geometry *g, uint32_t outer)
     w->left = 0;
 }
 
-void fnzi_hash_walk_both(fnzi_hash_walk *w, const fnz_geometry *g, fnzi_hash_walk *other,
-                         const fnz_geometry *like) {
+/* Over two of the same sizes, which have the same rows. */
+static void walk_both(fnzi_hash_walk *w, const fnz_geometry *g, fnzi_hash_walk *other,
+                      const fnz_geometry *like) {
   const uint32_t outer = outer_dims(g, like);
   start_rows(w, g, outer);
   start_rows(other, like, outer);
@@ -257,7 +258,7 @@ static fnz_status scatter(fnzi_hash_call *h, const fnz_op *view) {
   memcpy(out->cells, base->cells, base->ncells * sizeof *base->cells);
   FNZ_TRY(fnzi_hash_dense(h, source, &rows));
   turn(window, &source->g, rows.strides, &t);
-  for (fnzi_hash_walk_both(&w, &t.window, &r, &t.source); w.left > 0;
+  for (walk_both(&w, &t.window, &r, &t.source); w.left > 0;
        fnzi_hash_walk_next(&w), fnzi_hash_walk_next(&r))
     cast_row(h->hasher, source, &r, out, &w);
   return FNZ_OK;
@@ -304,7 +305,7 @@ static fnz_status spread(fnzi_hash_call *h, fnzi_hash_value *from, const fnz_geo
     return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "", "%s: the source does not broadcast",
                      h->op->name);
   FNZ_TRY(fnzi_hash_dense(h, to, &rows));
-  for (fnzi_hash_walk_both(&r, &window, &w, &rows); r.left > 0;
+  for (walk_both(&r, &window, &w, &rows); r.left > 0;
        fnzi_hash_walk_next(&r), fnzi_hash_walk_next(&w))
     cast_row(h->hasher, from, &r, to, &w);
   return FNZ_OK;
@@ -398,7 +399,7 @@ static fnz_status put_part(fnzi_hash_call *h, fnzi_hash_value *part, int64_t *at
   FNZI_NEW(&h->arena, window.rank, &strides);
   fnzi_contiguous_strides(sizes, window.rank, strides);
   source = (fnz_geometry){.rank = window.rank, .sizes = sizes, .strides = strides};
-  for (fnzi_hash_walk_both(&w, &window, &r, &source); w.left > 0;
+  for (walk_both(&w, &window, &r, &source); w.left > 0;
        fnzi_hash_walk_next(&w), fnzi_hash_walk_next(&r))
     cast_row(h->hasher, part, &r, to, &w);
   return FNZ_OK;

@@ -105,8 +105,9 @@ static void determine(binder *b, uint32_t symbol) {
     b->determined[of->id] = true;
 }
 
-/* Composite operators are rows of others, which may look at data. */
-bool fnzi_node_determines(const fnzi_node *node) {
+/* The sizes of its results, and numbers, may depend on data. Composite operators are rows of
+ * others, which may look at data. */
+static bool may_determine(const fnzi_node *node) {
   const fnz_op *op = node->op;
   if (!op)
     return fnzi_hop_is_known(node);
@@ -118,7 +119,7 @@ bool fnzi_node_determines(const fnzi_node *node) {
 static void determine_graph(binder *b, const fnzi_graph *g) {
   for (size_t i = 0; i < g->values.count; i++) {
     const fnzi_value *v = &g->values.data[i];
-    if (v->node != FNZI_NO_NODE && fnzi_node_determines(&g->nodes.data[v->node])) {
+    if (v->node != FNZI_NO_NODE && may_determine(&g->nodes.data[v->node])) {
       const fnz_geometry *geometry = v->geometry;
       determine(b, v->symbol);
       for (uint32_t d = 0; geometry && geometry->symbols && d < 2 * geometry->rank + 1; d++)

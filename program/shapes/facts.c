@@ -22,7 +22,6 @@ void fnzi_size_facts_free(fnzi_size_facts *f) {
   FNZI_VEC_FREE(ctx, &f->links);
   FNZI_VEC_FREE(ctx, &f->stack);
   FNZI_VEC_FREE(ctx, &f->calls);
-  FNZI_VEC_FREE(ctx, &f->settling);
 }
 
 /* A result that leaves 64 bits, or is too large, is a fact less. */
@@ -422,6 +421,18 @@ static fnz_status sum_of_fact(fnzi_size_facts *f, const fnzi_size_fact *fact,
 }
 
 /* The facts of a symbol are facts of its meaning. */
+/* Adds that `n` divides `e`. */
+static fnz_status add_divisor(fnzi_size_facts *f, const fnzi_expr *e, int64_t n) {
+  FNZ_TRY(follow_set(f));
+  fnzi_knowledge *k = &f->of.data[e->id];
+  int64_t old = k->said_divisor ? k->said_divisor : 1;
+  if (n > 1 && fnzi_mul_i64(old / fnzi_gcd(old, n), n, &k->said_divisor)) {
+    f->state++;
+    f->news++;
+  }
+  return FNZ_OK;
+}
+
 static fnz_status move_facts(fnzi_size_facts *f, const fnzi_expr *symbol,
                              const fnzi_expr *meaning) {
   const fnzi_knowledge k = f->of.data[symbol->id];
@@ -429,7 +440,7 @@ static fnz_status move_facts(fnzi_size_facts *f, const fnzi_expr *symbol,
   bool made;
   FNZ_TRY(fnzi_size_facts_add_range(f, meaning, k.bounds.min, k.bounds.max));
   if (k.divisor > 1)
-    FNZ_TRY(fnzi_size_facts_add_divisor(f, meaning, k.divisor));
+    FNZ_TRY(add_divisor(f, meaning, k.divisor));
   for (uint32_t at = k.links; at; at = f->links.data[at].next) {
     const fnzi_size_fact fact = f->facts.data[f->links.data[at].fact];
     FNZ_TRY(forgive(sum_of_fact(f, &fact, &e), &made));
@@ -469,17 +480,6 @@ static fnz_status replace_symbol(fnzi_size_facts *f, const fnzi_expr *e, bool *d
   return move_facts(f, symbol, meaning);
 }
 
-fnz_status fnzi_size_facts_add_divisor(fnzi_size_facts *f, const fnzi_expr *e, int64_t n) {
-  FNZ_TRY(follow_set(f));
-  fnzi_knowledge *k = &f->of.data[e->id];
-  int64_t old = k->said_divisor ? k->said_divisor : 1;
-  if (n > 1 && fnzi_mul_i64(old / fnzi_gcd(old, n), n, &k->said_divisor)) {
-    f->state++;
-    f->news++;
-  }
-  return FNZ_OK;
-}
-
 /* Mod(a, n) is 0 for a number n. */
 static fnz_status add_no_remainder(fnzi_size_facts *f, const fnzi_expr *e) {
   bool is_mod = e->kind == FNZI_EXPR_CALL &&
@@ -487,7 +487,7 @@ static fnz_status add_no_remainder(fnzi_size_facts *f, const fnzi_expr *e) {
   const fnzi_expr *n = is_mod ? e->parts[1].expr : NULL;
   if (!n || n->kind != FNZI_EXPR_NUMBER || n->den != 1 || !e->parts[0].expr->is_whole)
     return FNZ_OK;
-  return fnzi_size_facts_add_divisor(f, e->parts[0].expr, n->num);
+  return add_divisor(f, e->parts[0].expr, n->num);
 }
 
 fnz_status fnzi_size_facts_add_zero(fnzi_size_facts *f, const fnzi_expr *e) {

@@ -64,9 +64,7 @@ typedef struct fnzi_knowledge {
   int64_t divisor, said_divisor; /* it is a multiple of it; 0: it is 0. 0 of the other: unsaid */
   const fnzi_expr *meaning;      /* of a symbol that an equality replaces */
   const fnzi_expr *plain;        /* the same without such symbols */
-  const fnzi_expr *settled;      /* the same with settled calls */
   uint32_t bounds_at, plain_at;  /* `state` and `replaced` when these were computed */
-  uint32_t settled_at;           /* `state` when that was computed */
   uint32_t asked_at;             /* `news` when `failed` was found out */
   uint32_t marked_at;            /* the last search that passed it */
   uint32_t links, nlinks;        /* the first link; their number */
@@ -91,12 +89,12 @@ typedef struct fnzi_size_facts {
   struct {
     const fnzi_expr **data;
     size_t count, capacity;
-  } stack, calls, settling; /* of walks over the parts of an expression; calls seen first */
-  uint32_t state;           /* goes up when an interval becomes narrower, or a divisor is known */
-  uint32_t news;            /* goes up with `state`, and when a fact is added */
-  uint32_t replaced;        /* so many symbols have a meaning */
-  uint32_t marks;           /* searches so far */
-  uint64_t work;            /* expressions and facts looked at, for tests of the cost */
+  } stack, calls;    /* of walks over the parts of an expression; calls seen first */
+  uint32_t state;    /* goes up when an interval becomes narrower, or a divisor is known */
+  uint32_t news;     /* goes up with `state`, and when a fact is added */
+  uint32_t replaced; /* so many symbols have a meaning */
+  uint32_t marks;    /* searches so far */
+  uint64_t work;     /* expressions and facts looked at, for tests of the cost */
 } fnzi_size_facts;
 
 void fnzi_size_facts_init(fnzi_size_facts *facts, fnzi_exprs *set);
@@ -117,9 +115,6 @@ FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_zero(fnzi_size_facts *facts, const
 struct fnzi_sizes;
 FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_sizes(fnzi_size_facts *facts,
                                                     const struct fnzi_sizes *sizes);
-/* `n` divides `e`. */
-FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_divisor(fnzi_size_facts *facts, const fnzi_expr *e,
-                                                      int64_t n);
 /* The same expression without symbols that equalities replace. */
 FNZ_MUST_CHECK fnz_status fnzi_size_facts_plain(fnzi_size_facts *facts, const fnzi_expr *e,
                                                 const fnzi_expr **out);
@@ -140,9 +135,6 @@ FNZ_MUST_CHECK fnz_status fnzi_size_facts_divides(fnzi_size_facts *facts, const 
 FNZ_MUST_CHECK fnz_status fnzi_size_facts_call(fnzi_size_facts *facts, fnzi_function function,
                                                const fnzi_expr *a, const fnzi_expr *b,
                                                const fnzi_expr **out);
-/* The same of all calls within an expression. */
-FNZ_MUST_CHECK fnz_status fnzi_size_facts_settle(fnzi_size_facts *facts, const fnzi_expr *e,
-                                                 const fnzi_expr **out);
 
 /* --- Among the files of facts ----------------------------------------------------------------- */
 /* The interval of an expression whose parts are known. */

@@ -428,29 +428,18 @@ fnz_status fnzi_size_facts_divides(fnzi_size_facts *f, const fnzi_expr *n, const
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
-/* Leaves out arguments of a minimum or maximum that another one is always beside. */
+/* A minimum or maximum where one argument is always beside the other. */
 static fnz_status settle_extreme(fnzi_size_facts *f, fnzi_function function,
-                                 const fnzi_expr *const *args, size_t count,
-                                 const fnzi_expr **out) {
-  const fnzi_expr *kept[FNZI_ATOM_FACTS];
+                                 const fnzi_expr *const *args, const fnzi_expr **out) {
   const bool least = function == FNZI_FUNCTION_MIN;
-  size_t n = 0;
-  if (count > FNZI_ATOM_FACTS)
-    return fnzi_expr_call(f->set, function, args, count, out);
-  for (size_t i = 0; i < count; i++) {
-    bool needed = true;
-    for (size_t k = 0; k < n && needed; k++) {
-      fnzi_truth first, second;
-      FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_LE, kept[k], args[i], &first));
-      FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_GE, kept[k], args[i], &second));
-      needed = (least ? first : second) != FNZI_YES;
-      if (needed && (least ? second : first) == FNZI_YES)
-        kept[k--] = kept[--n];
-    }
-    if (needed)
-      kept[n++] = args[i];
+  fnzi_truth less, more;
+  FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_LE, args[0], args[1], &less));
+  FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_GE, args[0], args[1], &more));
+  if (less == FNZI_YES || more == FNZI_YES) {
+    *out = args[(least ? less : more) != FNZI_YES];
+    return FNZ_OK;
   }
-  return fnzi_expr_call(f->set, function, kept, n, out);
+  return fnzi_expr_call(f->set, function, args, 2, out);
 }
 
 /* A quotient or a remainder where the dividend is less than the divisor, or a multiple. */
@@ -474,64 +463,13 @@ static fnz_status settle_division(fnzi_size_facts *f, fnzi_function function,
   return fnzi_expr_call(f->set, function, args, 2, out);
 }
 
-static fnz_status settle_call(fnzi_size_facts *f, fnzi_function function,
-                              const fnzi_expr *const *args, size_t count, const fnzi_expr **out) {
-  bool real = fnzi_exprs_are_real(args, count);
-  if (!real && (function == FNZI_FUNCTION_MIN || function == FNZI_FUNCTION_MAX))
-    return settle_extreme(f, function, args, count, out);
-  if (!real && function <= FNZI_FUNCTION_PYTHON_MOD)
-    return settle_division(f, function, args, out);
-  return fnzi_expr_call(f->set, function, args, count, out);
-}
-
 fnz_status fnzi_size_facts_call(fnzi_size_facts *f, fnzi_function function, const fnzi_expr *a,
                                 const fnzi_expr *b, const fnzi_expr **out) {
-  return settle_call(f, function, (const fnzi_expr *[]){a, b}, 2, out);
-}
-
-/* An expression whose parts are settled. One that cannot be made stays. */
-static fnz_status settle_one(fnzi_size_facts *f, const fnzi_expr *e) {
-  const fnzi_expr *few[FNZI_FEW_PARTS], **parts = few, *made = e;
-  if (e->count > FNZI_FEW_PARTS)
-    FNZI_NEW(&f->set->arena, e->count, &parts);
-  bool changed = e->kind == FNZI_EXPR_CALL;
-  for (uint32_t i = 0; i < e->count; i++) {
-    parts[i] = f->of.data[e->parts[i].expr->id].settled;
-    changed = changed || parts[i] != e->parts[i].expr;
-  }
-  fnz_status status = !changed ? FNZ_OK
-                      : e->kind == FNZI_EXPR_CALL
-                          ? settle_call(f, e->function, parts, e->count, &made)
-                          : fnzi_expr_with_parts(f->set, e, parts, &made);
-  if (fnzi_is_final(status))
-    return status;
-  fnzi_knowledge *k;
-  FNZ_TRY(fnzi_size_facts_see(f, e, &k));
-  k->settled = status == FNZ_OK ? made : e;
-  k->settled_at = f->state;
-  return FNZ_OK;
-}
-
-fnz_status fnzi_size_facts_settle(fnzi_size_facts *f, const fnzi_expr *e, const fnzi_expr **out) {
-  fnzi_knowledge *k;
-  FNZ_TRY(fnzi_size_facts_plain(f, e, &e));
-  FNZ_TRY(fnzi_size_facts_see(f, e, &k));
-  const uint32_t state = f->state;
-  f->settling.count = 0;
-  FNZI_PUSH(f->set->ctx, &f->settling, e);
-  while (f->settling.count) {
-    const fnzi_expr *top = f->settling.data[f->settling.count - 1];
-    size_t before = f->settling.count;
-    bool done = f->of.data[top->id].settled_at >= state;
-    for (uint32_t i = 0; i < top->count && !done; i++)
-      if (f->of.data[top->parts[i].expr->id].settled_at < state)
-        FNZI_PUSH(f->set->ctx, &f->settling, top->parts[i].expr);
-    if (f->settling.count > before)
-      continue;
-    f->settling.count--;
-    if (!done)
-      FNZ_TRY(settle_one(f, top));
-  }
-  *out = f->of.data[e->id].settled;
-  return FNZ_OK;
+  const fnzi_expr *const args[] = {a, b};
+  bool real = fnzi_exprs_are_real(args, 2);
+  if (!real && (function == FNZI_FUNCTION_MIN || function == FNZI_FUNCTION_MAX))
+    return settle_extreme(f, function, args, out);
+  if (!real && function <= FNZI_FUNCTION_PYTHON_MOD)
+    return settle_division(f, function, args, out);
+  return fnzi_expr_call(f->set, function, args, 2, out);
 }

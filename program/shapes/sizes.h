@@ -73,8 +73,6 @@ void fnzi_sizes_close(fnzi_sizes *sizes);
 FNZ_MUST_CHECK fnz_status fnzi_sizes_define(fnzi_sizes *sizes);
 /* An input or a node determines each symbol of a size or a number (bound.c); REF. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_check_determined(fnzi_sizes *sizes);
-/* The sizes of its results, and numbers, may depend on data. */
-bool fnzi_node_determines(const fnzi_node *node);
 /* The truth value that exporters write for one that is read off data: Eq(u0, 1) of a symbol from 0
  * to 1. */
 bool fnzi_is_read_truth(const fnzi_sizes *sizes, const fnzi_expr *expr, const fnzi_expr **symbol);

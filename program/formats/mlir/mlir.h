@@ -108,9 +108,8 @@ static inline fnzi_mlir_frame *fnzi_mlir_top(fnzi_mlir *w) {
 /* A string with quotes and escapes. */
 FNZ_MUST_CHECK fnz_status fnzi_mlir_put_quoted(fnz_context *ctx, fnz_buffer *out, const char *s,
                                                size_t size);
-/* "f32", as tensors of the dialect or as builtin ones have it; NULL where there is none. */
+/* "f32", as tensors of the dialect have it; NULL if there is none. */
 const char *fnzi_mlir_element(fnz_dtype dtype);
-const char *fnzi_mlir_builtin_element(fnz_dtype dtype);
 /* Complex numbers are pairs of real ones, in a last dimension of 2: the geometry with that, in
  * `scratch`; strides are not in it. Any other geometry as it is. */
 typedef struct fnzi_mlir_scratch {

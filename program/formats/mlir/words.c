@@ -47,10 +47,6 @@ const char *fnzi_mlir_element(fnz_dtype dtype) {
   return elements[dtype].element;
 }
 
-const char *fnzi_mlir_builtin_element(fnz_dtype dtype) {
-  return elements[dtype].builtin;
-}
-
 int64_t fnzi_mlir_scalar_type(fnz_dtype dtype) {
   static const int64_t numbers[FNZ_DTYPE_COUNT] = {
 #define SCALAR_TYPE(number, dtype) [FNZ_##dtype] = number,
@@ -105,7 +101,7 @@ fnz_status fnzi_mlir_put_builtin(fnzi_mlir *w, fnz_buffer *out, const fnz_geomet
     FNZ_TRY(put_size(w, out, g, i));
     FNZ_TRY(fnzi_put(w->ctx, out, "x", 1));
   }
-  FNZ_TRY(fnzi_put_text(w->ctx, out, fnzi_mlir_builtin_element(g->dtype)));
+  FNZ_TRY(fnzi_put_text(w->ctx, out, elements[g->dtype].builtin));
   return fnzi_put(w->ctx, out, ">", 1);
 }
 
