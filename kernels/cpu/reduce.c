@@ -261,8 +261,9 @@ static void scan_row(const void *user, void *data) {
 enum { SCANNED = 256, SCANNED_APART = 8 };
 typedef void scan_lying_fn(const void *from, void *to, int64_t count, int64_t along, int64_t rows);
 
-/* Integers only: of two NaN, which one a sum keeps is the compiler's choice in each loop.
- * Rows side by side, so none waits for the last sum of its own. Neighbours are `across` apart. */
+/* Rows side by side, so none waits for the last sum of its own. Neighbours are `across` apart. The
+ * compiler decides in each loop which of two NaN a sum keeps, so the sizes of the tensor alone
+ * choose the loop. */
 #define SCAN_LYING(name, dtype, T, wide, step, kind, most, across)                                 \
   static void cum##name##_##kind##_##dtype(const void *from, void *to, int64_t count,              \
                                            int64_t along, int64_t rows) {                          \
@@ -284,7 +285,11 @@ typedef void scan_lying_fn(const void *from, void *to, int64_t count, int64_t al
   SCAN_LYING(name, dtype, T, wide, step, apart, SCANNED_APART, count)
 #define LYING_ROWS(ROW)                                                                            \
   ROW(sum, I64, int64_t, int64_t, (int64_t)((uint64_t)a + (uint64_t)x))                            \
-  ROW(prod, I64, int64_t, int64_t, (int64_t)((uint64_t)a * (uint64_t)x))
+  ROW(prod, I64, int64_t, int64_t, (int64_t)((uint64_t)a * (uint64_t)x))                           \
+  ROW(sum, F32, float, double, a + x)                                                              \
+  ROW(prod, F32, float, double, a *x)                                                              \
+  ROW(sum, F64, double, double, a + x)                                                             \
+  ROW(prod, F64, double, double, a *x)
 LYING_ROWS(SCAN_BOTH)
 
 typedef struct scan_lying {
@@ -293,32 +298,37 @@ typedef struct scan_lying {
   scan_lying_fn *beside, *apart;
 } scan_lying;
 
-/* NULL: not as they lie. */
+/* NULL: elements are converted on the way. */
 static const scan_lying *find_lying(const fnzi_krn_call *call) {
 #define LYING_ENTRY(name, dtype, T, wide, step)                                                    \
   {FNZI_MODE_##name, FNZ_##dtype, cum##name##_beside_##dtype, cum##name##_apart_##dtype},
   static const scan_lying all[] = {LYING_ROWS(LYING_ENTRY)};
-  const fnz_geometry *x = &fnzi_krn_call_input(call, 0)->place, *y = &call->outputs[0]->place;
-  if (x->dtype != y->dtype || !fnzi_is_contiguous(x) || !fnzi_is_contiguous(y))
+  fnz_dtype x = fnzi_krn_call_input(call, 0)->place.dtype, y = call->outputs[0]->place.dtype;
+  if (x != y && (fnzi_is_float(x) || fnzi_is_complex(x) || y != FNZ_I64))
     return NULL;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    if (all[i].fold == (fnzi_krn_mode)call->row->mode && all[i].dtype == y->dtype)
+    if (all[i].fold == (fnzi_krn_mode)call->row->mode && all[i].dtype == y)
       return &all[i];
   return NULL;
 }
 
-/* `outer` times `count` times `inner` elements. */
-static void scan_as_they_lie(const scan_lying *by, const fnzi_krn_call *call, int64_t outer,
-                             int64_t count, int64_t inner) {
-  const char *from = (const char *)fnzi_krn_array_data(fnzi_krn_call_input(call, 0));
-  char *to = (char *)fnzi_krn_array_data(call->outputs[0]);
+/* The elements are row-major: `count` along the dimension, `inner` apart. */
+static fnz_status scan_as_they_lie(const scan_lying *by, fnzi_krn_call *call, int64_t count,
+                                   int64_t inner) {
+  int64_t outer = fnzi_krn_array_numel(call->outputs[0]) / count / inner;
   int64_t cell = (int64_t)fnzi_dtype(by->dtype)->bytes, many = inner == 1 ? outer : inner;
   int64_t most = inner == 1 ? SCANNED_APART : SCANNED, step = inner == 1 ? count : 1;
+  const void *from;
+  void *to;
+  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), by->dtype, &from));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, by->dtype, &to));
   for (int64_t o = 0; o < (inner == 1 ? 1 : outer); o++)
     for (int64_t k = 0; k < many; k += most) {
       int64_t at = (o * count * inner + k * step) * cell, rows = many - k < most ? many - k : most;
-      (inner == 1 ? by->apart : by->beside)(from + at, to + at, count, inner, rows);
+      (inner == 1 ? by->apart : by->beside)((const char *)from + at, (char *)to + at, count, inner,
+                                            rows);
     }
+  return FNZ_OK;
 }
 
 static int64_t size_behind(const fnz_geometry *g, const bool *along) {
@@ -344,9 +354,6 @@ fnz_status fnzi_kernel_scan(fnzi_krn_call *call) {
   for (uint32_t d = 0; d < out->place.rank; d++)
     s.length *= along[d] ? out->place.sizes[d] : 1;
   const scan_lying *by = find_lying(call);
-  if (!by)
-    return fnzi_cpu_rows_change(call, along, dtype, scan_row, &s);
-  int64_t inner = size_behind(&out->place, along);
-  scan_as_they_lie(by, call, fnzi_krn_array_numel(out) / s.length / inner, s.length, inner);
-  return FNZ_OK;
+  return by ? scan_as_they_lie(by, call, s.length, size_behind(&out->place, along))
+            : fnzi_cpu_rows_change(call, along, dtype, scan_row, &s);
 }
