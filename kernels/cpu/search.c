@@ -71,6 +71,47 @@ static fnz_status record(fnzi_krn_call *call, const search *s, int64_t nsorted, 
   return fnzi_cpu_record(call, &t, "found", count);
 }
 
+/* As found_at() does, with the same comparisons: with NaN another one first would find another
+ * place. Without branches, which no processor foresees. */
+#define FIND(T, goes_on)                                                                           \
+  for (int64_t i = 0; i < count; i++) {                                                            \
+    const T b = wanted[i];                                                                         \
+    int64_t low = 0, left = length;                                                                \
+    while (left > 0) {                                                                             \
+      const int64_t half = left / 2;                                                               \
+      const T a = sorted[low + half];                                                              \
+      const int64_t is_before = -(int64_t)(goes_on);                                               \
+      low += (half + 1) & is_before;                                                               \
+      left = half - ((2 * half + 1 - left) & is_before);                                           \
+    }                                                                                              \
+    found[i] = low;                                                                                \
+  }
+#define FIND_ALL(name, T)                                                                          \
+  static void name(const T *sorted, int64_t length, const T *wanted, int64_t *found,               \
+                   int64_t count, bool right) {                                                    \
+    if (right)                                                                                     \
+      FIND(T, !(a > b))                                                                            \
+    else                                                                                           \
+      FIND(T, !(a >= b))                                                                           \
+  }
+FIND_ALL(find_integers, int64_t)
+FIND_ALL(find_floats, float)
+FIND_ALL(find_doubles, double)
+
+/* `count` wanted ones from `at`, in the row of sorted ones from `start`. */
+static void find_in_row(const search *s, int64_t start, int64_t at, int64_t count, int64_t *found) {
+  if (s->order || (!s->are_integers && !s->sorted.f != !s->wanted.f))
+    for (int64_t i = at; i < at + count; i++)
+      found[i] = found_at(s, i);
+  else if (s->are_integers)
+    find_integers(s->sorted_integers + start, s->length, s->wanted_integers + at, found + at, count,
+                  s->right);
+  else if (s->sorted.f)
+    find_floats(s->sorted.f + start, s->length, s->wanted.f + at, found + at, count, s->right);
+  else
+    find_doubles(s->sorted.d + start, s->length, s->wanted.d + at, found + at, count, s->right);
+}
+
 static fnz_status run(fnzi_krn_call *call, const fnzi_krn_array *sorted, const fnz_arg *wanted,
                       search *s) {
   const fnz_geometry *g = &sorted->place, *out = &call->outputs[0]->place;
@@ -83,8 +124,9 @@ static fnz_status run(fnzi_krn_call *call, const fnzi_krn_array *sorted, const f
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &found));
   if (call->record)
     return record(call, s, fnz_geometry_numel(g), count, count, found);
-  for (int64_t i = 0; i < count; i++)
-    ((int64_t *)found)[i] = found_at(s, i);
+  int64_t per_row = s->per_row ? s->per_row : count;
+  for (int64_t at = 0; at < count; at += per_row)
+    find_in_row(s, s->per_row ? at / per_row * s->length : 0, at, per_row, found);
   return FNZ_OK;
 }
 
