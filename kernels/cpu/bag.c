@@ -2,8 +2,10 @@
  * taken in the order of the indices, 16-bit floats in f32. */
 #include "kernels/meta/bag.h"
 #include "kernels/cpu/special_reals.h"
+#include "kernels/rows/rows.h"
 
 typedef struct bags {
+  const fnzi_rows *by;
   fnzi_meta_bags b;
   const int64_t *index, *offset; /* offset has the end of the last bag behind it */
   fnzi_cpu_reals rows, scale;
@@ -17,26 +19,16 @@ static double rounded(const bags *o, double x) {
   return o->out.d ? x : (double)(float)x;
 }
 
-/* The processor does not know where a row is before its index is read. */
-static void read_ahead(const bags *o, int64_t i) {
-  enum { AHEAD = 8, LINE = 64 / sizeof(float), MOST = 16 * LINE };
-  int64_t width = o->b.width < MOST ? o->b.width : MOST;
-  for (int64_t k = 0; i + AHEAD < o->b.count && k < width; k += LINE)
-    __builtin_prefetch(o->rows.f + o->index[i + AHEAD] * o->b.width + k);
-}
-
 /* Floats alone: their sum in double, rounded, is their sum. */
 static void add_floats(const bags *o, int64_t bag) {
-  int64_t width = o->b.width;
-  float *restrict sums = o->out.f + bag * width;
-  for (int64_t i = o->offset[bag]; i < o->offset[bag + 1]; i++) {
-    const float *restrict row = o->rows.f + o->index[i] * width;
-    read_ahead(o, i);
-    if (o->index[i] == o->b.padding)
-      continue;
-    for (int64_t k = 0; k < width; k++)
-      sums[k] += row[k];
-  }
+  int64_t first = o->offset[bag], end = o->offset[bag + 1];
+  const fnzi_row_bag b = {.table = o->rows.f,
+                          .index = o->index + first,
+                          .count = end - first,
+                          .width = o->b.width,
+                          .padding = o->b.padding,
+                          .ahead = o->b.count - end};
+  o->by->bag(&b, o->out.f + bag * o->b.width);
 }
 
 static void add_scaled(const bags *o, int64_t bag) {
@@ -55,11 +47,12 @@ static void add_scaled(const bags *o, int64_t bag) {
 
 static void add_bag(const bags *o, int64_t bag) {
   int64_t width = o->b.width, to = bag * width;
-  for (int64_t k = 0; k < width; k++)
-    fnzi_cpu_real_put(&o->out, to + k, 0);
-  if (o->out.f && o->rows.f && !fnzi_cpu_reals_present(&o->scale))
+  bool is_plain = o->out.f && o->rows.f && !fnzi_cpu_reals_present(&o->scale);
+  if (is_plain)
     add_floats(o, bag);
-  else
+  for (int64_t k = 0; !is_plain && k < width; k++)
+    fnzi_cpu_real_put(&o->out, to + k, 0);
+  if (!is_plain)
     add_scaled(o, bag);
   fnzi_cpu_reals sums = fnzi_cpu_reals_read(&o->out);
   for (int64_t k = 0; o->b.mode == FNZI_BAG_MEAN && o->sizes[bag] > 0 && k < width; k++)
@@ -245,7 +238,7 @@ static fnz_status record_bags(fnzi_krn_call *call, bags *o) {
 /* --- The kernel -------------------------------------------------------------------------- */
 fnz_status fnzi_kernel_bag(fnzi_krn_call *call) {
   fnz_dtype dtype = fnzi_cpu_real_dtype(fnzi_krn_call_geometry(call, 0)->dtype);
-  bags o = {.largest = NULL};
+  bags o = {.by = fnzi_rows_best()};
   const void *index;
   FNZ_TRY(fnzi_meta_bags_read(call, &o.b));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &o.rows));

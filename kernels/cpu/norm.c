@@ -245,6 +245,7 @@ fnz_status fnzi_kernel_instance_norm(fnzi_krn_call *call) {
 
 /* --- Rows: layer norm, RMS norm, group norm --------------------------------------------------- */
 typedef struct rows {
+  const fnzi_rows *by;
   fnzi_cpu_reals x, weight, bias;
   fnzi_cpu_reals_out y, mean, rstd;
   int64_t count, length;
@@ -258,7 +259,7 @@ static moments measure_row(const rows *r, const group *g) {
   moments m = {.count = (double)g->length};
   fnzi_row_moments row;
   if (r->x.f) {
-    fnzi_rows_best()->moments(r->x.f + g->at, g->length, !r->rms, &row);
+    r->by->moments(r->x.f + g->at, g->length, !r->rms, &row);
     m.mean = row.mean, m.var = row.squares / m.count;
     return m;
   }
@@ -285,7 +286,7 @@ static void apply_weights(const rows *r, int64_t at, double mean, double rstd) {
   double *y = r->x.d ? r->y.d + at : NULL;
   if (r->x.f) {
     const fnzi_row_norm n = {mean, rstd, r->weight.f, r->bias.f};
-    fnzi_rows_best()->normalise(&n, r->x.f + at, r->y.f + at, r->length);
+    r->by->normalise(&n, r->x.f + at, r->y.f + at, r->length);
   } else if (weight && bias) {
     normalise_wide(x, weight, bias, y, r->length, by);
   } else if (weight) {
@@ -321,7 +322,8 @@ static void normalise_row(const void *user, int64_t row, int lane) {
 
 void fnzi_cpu_norm_row(bool rms, double eps, const void *const *in, void *const *out,
                        int64_t length) {
-  rows r = {.x.f = in[0],
+  rows r = {.by = fnzi_rows_best(),
+            .x.f = in[0],
             .weight.f = in[1],
             .bias.f = in[2],
             .y.f = out[0],
@@ -344,7 +346,7 @@ static fnz_status open_elements(fnzi_krn_call *call, rows *r) {
 
 static fnz_status open_weights(fnzi_krn_call *call, rows *r) {
   fnz_dtype dtype = fnzi_cpu_real_dtype(fnzi_krn_call_geometry(call, 0)->dtype);
-  *r = (rows){.groups = 1, .channel_length = 1};
+  *r = (rows){.by = fnzi_rows_best(), .groups = 1, .channel_length = 1};
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "weight"), dtype, &r->weight));
   return fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "bias"), dtype, &r->bias);
 }

@@ -147,22 +147,14 @@ CASCADE(double)
 
 /* --- Halves -------------------------------------------------------------------------------- */
 /* A row of neighbours, each vector of 16 folded into one of 8 floats: what float_row() gives of the
- * row in floats, a block at a time. */
-enum { FOLDED_ROWS = 64, FOLDED_POWER = 6, FOLDED = FOLDED_ROWS * FNZI_ROW_COLUMNS };
-
+ * row in floats. */
 static float half_row(fnz_dtype dtype, const uint16_t *x, int64_t count) {
   int64_t chunks = count / (2 * WIDTH_F32), rows = chunks / INTERLEAVE;
   int64_t done = rows * INTERLEAVE, rest = chunks - done;
   const fnzi_fold_half half = dtype == FNZ_F16 ? FNZI_FOLD_F16 : FNZI_FOLD_BF16;
   const fnzi_folds *folds = fnzi_folds_best();
-  fnzi_row_cascade c = {{{0}}};
-  float folded[FOLDED], sums[MAX_LANES], sum = 0;
-  for (int64_t r = 0; r < rows; r += FOLDED_ROWS) {
-    int64_t n = rows - r < FOLDED_ROWS ? rows - r : FOLDED_ROWS;
-    folds->fold[half](folded, x + r * 2 * FNZI_ROW_COLUMNS, n * INTERLEAVE);
-    fnzi_rows_best()->cascade(&c, (int)block_power(rows), folded, FNZI_ROW_COLUMNS, r, n);
-  }
-  levels_join(&c, sums);
+  float folded[FNZI_FOLD_FLOATS], sums[FNZI_FOLD_FLOATS], sum = 0;
+  folds->fold_cascade[half](sums, x, rows, (int)block_power(rows));
   folds->fold[half](folded, x + done * 2 * WIDTH_F32, rest);
   float_join(folded, WIDTH_F32, 1, 0, rest, WIDTH_F32, sums);
   for (int64_t i = chunks * 2 * WIDTH_F32; i < count; i++)
@@ -481,8 +473,7 @@ static bool takes_halves(const fnzi_krn_array *self, const plan *p) {
   static const dim one = {1, 0, 0, 0};
   if (self->place.dtype != p->rounds || !p->rank || p->has_gaps || p->dims[0].in != 1)
     return false;
-  return choose(p, &p->dims[0], p->rank > 1 ? &p->dims[1] : &one) == ROWS &&
-         block_power(p->dims[0].size) <= FOLDED_POWER;
+  return choose(p, &p->dims[0], p->rank > 1 ? &p->dims[1] : &one) == ROWS;
 }
 
 /* As float_walk() and float_plane(). */

@@ -231,17 +231,20 @@ DISTANCES(double, fnzi_row_doubles, doubles_product_added, fnzi_row_longs, sqrt)
 /* --- Sums of columns of doubles --------------------------------------------------------------- */
 enum { LEVELS = 4 };
 
-static void move_up(double levels[LEVELS][FNZI_FOLD_WIDE], int64_t row, int power) {
-  const int64_t low = ((int64_t)1 << power) - 1;
-  for (int level = 1; level < LEVELS; level++) {
-    for (int k = 0; k < FNZI_FOLD_WIDE; k++) {
-      levels[level][k] += levels[level - 1][k];
-      levels[level - 1][k] = 0;
-    }
-    if (row & (low << (level * power)))
-      return;
+#define MOVE_UP(name, T, many)                                                                     \
+  static void name(T levels[LEVELS][many], int64_t row, int power) {                               \
+    const int64_t low = ((int64_t)1 << power) - 1;                                                 \
+    for (int level = 1; level < LEVELS; level++) {                                                 \
+      for (int k = 0; k < (many); k++) {                                                           \
+        levels[level][k] += levels[level - 1][k];                                                  \
+        levels[level - 1][k] = 0;                                                                  \
+      }                                                                                            \
+      if (row & (low << (level * power)))                                                          \
+        return;                                                                                    \
+    }                                                                                              \
   }
-}
+MOVE_UP(doubles_up, double, FNZI_FOLD_WIDE)
+MOVE_UP(floats_up, float, FNZI_FOLD_FLOATS)
 
 static void cascade(double *sums, const double *x, int64_t stride, int64_t rows, int power) {
   enum { N = sizeof(fnzi_row_doubles) / sizeof(double), PARTS = FNZI_FOLD_WIDE / N };
@@ -259,7 +262,7 @@ static void cascade(double *sums, const double *x, int64_t stride, int64_t rows,
     }
     memcpy(levels[0], part, sizeof part);
     if (is_full)
-      move_up(levels, i, power);
+      doubles_up(levels, i, power);
   }
   for (int k = 0; k < FNZI_FOLD_WIDE; k++) {
     sums[k] = levels[0][k];
@@ -379,6 +382,31 @@ enum { APART = FNZI_FOLD_FOLDED };
     for (int k = 0; groups && k < FNZI_FOLD_FOLDED; k++)                                           \
       to[k] = half_##id(x[k]) + half_##id(x[k + FNZI_FOLD_FOLDED]);                                \
   }                                                                                                \
+  static void fold_cascade_##id(float *sums, const uint16_t *x, int64_t rows, int power) {         \
+    enum { PARTS = FNZI_FOLD_FLOATS / FNZI_ROW_FLOATS };                                           \
+    const int64_t step = (int64_t)1 << power;                                                      \
+    float levels[LEVELS][FNZI_FOLD_FLOATS] = {{0}};                                                \
+    fnzi_row_floats part[PARTS];                                                                   \
+    for (int64_t i = 0; i < rows;) {                                                               \
+      const int64_t end = i + step <= rows ? i + step : rows;                                      \
+      const bool is_full = end - i == step;                                                        \
+      memcpy(part, levels[0], sizeof part);                                                        \
+      for (; i < end; i++, x += 2 * FNZI_FOLD_FLOATS)                                              \
+        for (int p = 0; p < PARTS; p++) {                                                          \
+          const int k = p * FNZI_ROW_FLOATS;                                                       \
+          const uint16_t *at = x + 2 * (k - k % APART) + k % APART % FNZI_FOLD_FOLDED;             \
+          part[p] += folded(widened_##id(at), widened_##id(at + APART));                           \
+        }                                                                                          \
+      memcpy(levels[0], part, sizeof part);                                                        \
+      if (is_full)                                                                                 \
+        floats_up(levels, i, power);                                                               \
+    }                                                                                              \
+    for (int k = 0; k < FNZI_FOLD_FLOATS; k++) {                                                   \
+      sums[k] = levels[0][k];                                                                      \
+      for (int level = 1; rows >= step && level < LEVELS; level++)                                 \
+        sums[k] += levels[level][k];                                                               \
+    }                                                                                              \
+  }                                                                                                \
   static void multiply_##id(float *to, const uint16_t *x, int64_t count) {                         \
     enum { PARTS = FNZI_FOLD_LANES / FNZI_ROW_FLOATS };                                            \
     fnzi_row_floats part[PARTS];                                                                   \
@@ -413,4 +441,5 @@ const fnzi_folds FNZI_ISA_NAME(fnzi_folds_of) = {
     row_exp,
     row_divide,
     {fold_F16, fold_BF16},
+    {fold_cascade_F16, fold_cascade_BF16},
     {multiply_F16, multiply_BF16}};

@@ -73,7 +73,13 @@ typedef struct fnzi_fold_distances {
   bool squares;
 } fnzi_fold_distances;
 
-enum { FNZI_FOLD_WIDE = 16, FNZI_FOLD_LANES = 64, FNZI_FOLD_FOLDED = 8, FNZI_FOLD_SUMS = 8 };
+enum {
+  FNZI_FOLD_WIDE = 16,
+  FNZI_FOLD_LANES = 64,
+  FNZI_FOLD_FOLDED = 8,
+  FNZI_FOLD_SUMS = 8,
+  FNZI_FOLD_FLOATS = 32
+};
 typedef enum fnzi_fold_half { FNZI_FOLD_F16, FNZI_FOLD_BF16, FNZI_FOLD_HALVES } fnzi_fold_half;
 
 typedef struct fnzi_folds {
@@ -95,6 +101,10 @@ typedef struct fnzi_folds {
   /* Halves as floats, in groups of twice FNZI_FOLD_FOLDED: element k of a group plus element k of
    * its second half. */
   void (*fold[FNZI_FOLD_HALVES])(float *to, const uint16_t *x, int64_t groups);
+  /* FNZI_FOLD_FLOATS sums of such floats, `rows` rows of them: partial sums move up as in
+   * `cascade`.
+   */
+  void (*fold_cascade[FNZI_FOLD_HALVES])(float *sums, const uint16_t *x, int64_t rows, int power);
   /* Numbers that are halves, FNZI_FOLD_LANES of them, times as many halves, rounded to a half: each
    * with every FNZI_FOLD_LANES-th one of `count`. */
   void (*multiply[FNZI_FOLD_HALVES])(float *to, const uint16_t *x, int64_t count);

@@ -7,8 +7,7 @@ enum { BLOCK = 16 * FNZI_ROW_LANES, PIECE = 16 * BLOCK }; /* whose sums are form
 
 /* The sum of a piece in f32, of two runs of FNZI_ROW_LANES after the other. */
 INLINE float rough_sum(const float *x, int64_t count) {
-  vec even[PARTS], odd[PARTS];
-  float room[FNZI_ROW_LANES];
+  vec even[PARTS], odd[PARTS], rest[PARTS];
   int64_t i = 0, run = FNZI_ROW_LANES;
   for (int p = 0; p < PARTS; p++)
     even[p] = odd[p] = splat(0);
@@ -18,9 +17,12 @@ INLINE float rough_sum(const float *x, int64_t count) {
       odd[p] += load(x + i + run + p * WIDTH);
     }
   for (; i < count; i += run) {
-    const float *at = count - i < run ? padded(x + i, count - i, 0, room) : x + i;
+    if (count - i < run)
+      load_rest(rest, x + i, count - i, 0);
+    else
+      load_all(rest, x + i, PARTS);
     for (int p = 0; p < PARTS; p++)
-      even[p] += load(at + p * WIDTH);
+      even[p] += rest[p];
   }
   for (int p = 0; p < PARTS; p++)
     even[p] += odd[p];
@@ -50,20 +52,20 @@ INLINE void add_block(sums *sum, sums *squares, float from, const float *x, int6
 }
 
 /* The same over a row; sets both sums. */
-static void add_blocks(fnzi_row_sums *sum, fnzi_row_sums *squares, float from, const float *x,
-                       int64_t count) {
+INLINE void add_blocks(sums *sum, sums *squares, float from, const float *x, int64_t count) {
   int64_t full = count - count % FNZI_ROW_LANES;
-  sums s, q;
   for (int p = 0; p < 2 * PARTS; p++)
-    s.part[p] = q.part[p] = (wide){0};
+    sum->part[p] = squares->part[p] = (wide){0};
   for (int64_t i = 0; i < full; i += BLOCK)
-    add_block(&s, &q, from, x + i, full - i < BLOCK ? full - i : BLOCK);
-  close_sums(sum, &s), close_sums(squares, &q);
-  for (int64_t i = full; i < count; i++) {
-    float d = x[i] - from;
-    sum->lanes[i - full] += (double)d;
-    squares->lanes[i - full] += (double)(d * d);
-  }
+    add_block(sum, squares, from, x + i, full - i < BLOCK ? full - i : BLOCK);
+  if (full == count)
+    return;
+  vec d[PARTS], q[PARTS];
+  load_rest(d, x + full, count - full, from);
+  for (int p = 0; p < PARTS; p++)
+    d[p] -= from, q[p] = d[p] * d[p];
+  add_wide(sum, d);
+  add_wide(squares, q);
 }
 
 static void wide_moments(const float *x, int64_t count, bool centered, fnzi_row_moments *out) {
@@ -79,14 +81,14 @@ static void wide_moments(const float *x, int64_t count, bool centered, fnzi_row_
 /* A rough mean is near enough to take differences from; their sum corrects both. If f32 is too
  * narrow it is done again in double. */
 static void row_moments(const float *x, int64_t count, bool centered, fnzi_row_moments *out) {
-  fnzi_row_sums sum, squares;
+  sums sum, squares;
   double n = (double)count, least = n / (most_rstd * most_rstd);
   float from = centered ? (float)rough_mean(x, count) : 0;
   *out = (fnzi_row_moments){0, 0};
   add_blocks(&sum, &squares, from, x, count);
-  double rest = centered ? fnzi_row_total(&sum) / n : 0;
+  double rest = centered ? total_of(&sum) / n : 0;
   out->mean = (double)from + rest;
-  out->squares = fnzi_row_total(&squares) - n * rest * rest;
+  out->squares = total_of(&squares) - n * rest * rest;
   if (!(out->squares > least && out->squares < n / (least_rstd * least_rstd))) {
     *out = (fnzi_row_moments){0, 0};
     wide_moments(x, count, centered, out);

@@ -139,6 +139,15 @@ typedef struct fnzi_row_norm {
   const float *weight, *bias;
 } fnzi_row_norm;
 
+/* Rows of a table by their numbers, for a sum of them: `width` elements each; rows of number
+ * `padding` are left out. */
+typedef struct fnzi_row_bag {
+  const float *table;
+  const int64_t *index;
+  int64_t count, width, padding;
+  int64_t ahead; /* numbers behind these, whose rows are read next */
+} fnzi_row_bag;
+
 typedef struct fnzi_rows {
   void (*max)(fnzi_row_most *state, const float *x, int64_t count);
   /* y = exp(x - most), added to the state; y may be x. */
@@ -178,6 +187,8 @@ typedef struct fnzi_rows {
   void (*greatest)(float *most, const float *x, int64_t step, int64_t count);
   /* sums[i] += x[i]. */
   void (*add)(double *sums, const float *x, int64_t count);
+  /* The sum of the rows, one after the other from 0 on. */
+  void (*bag)(const fnzi_row_bag *b, float *sums);
 } fnzi_rows;
 
 /* The functions of an instruction set that the build has, and the functions for this processor. */

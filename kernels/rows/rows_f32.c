@@ -5,6 +5,7 @@
 #include "kernels/core/isa.h"
 #include "kernels/rows/floats.h"
 #include "kernels/rows/rows.h"
+#include "kernels/rows/total.h"
 
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -159,6 +160,12 @@ INLINE void close_sums(fnzi_row_sums *state, const sums *s) {
   memcpy(state->lanes, s, sizeof *s);
 }
 
+INLINE double total_of(const sums *s) {
+  double lanes[FNZI_ROW_LANES];
+  memcpy(lanes, s, sizeof lanes);
+  return fnzi_row_joined(lanes);
+}
+
 INLINE void add_wide(sums *s, const vec *v) {
   for (int p = 0; p < PARTS; p++) {
     s->part[2 * p] += low_wide(v[p]);
@@ -166,11 +173,35 @@ INLINE void add_wide(sums *s, const vec *v) {
   }
 }
 
-/* The rest of a piece, filled up to FNZI_ROW_LANES. */
-INLINE const float *padded(const float *x, int64_t rest, float with, float *room) {
+/* The rest of a piece, filled up to FNZI_ROW_LANES, and back. Scalars that have just been written
+ * would keep the load of a register waiting. */
+INLINE void load_rest(vec *v, const float *x, int64_t rest, float with) {
+#if FNZI_ISA == 4
+  v[0] = _mm512_mask_loadu_ps(splat(with), (__mmask16)((1u << rest) - 1), x);
+#else
+  float room[FNZI_ROW_LANES];
   for (int i = 0; i < FNZI_ROW_LANES; i++)
     room[i] = i < rest ? x[i] : with;
-  return room;
+  load_all(v, room, PARTS);
+#endif
+}
+INLINE void store_rest(float *y, const vec *v, int64_t rest) {
+#if FNZI_ISA == 4
+  _mm512_mask_storeu_ps(y, (__mmask16)((1u << rest) - 1), v[0]);
+#else
+  float room[FNZI_ROW_LANES];
+  store_all(room, v, PARTS);
+  for (int i = 0; i < rest; i++)
+    y[i] = room[i];
+#endif
+}
+/* Zeros behind the rest. */
+INLINE void clear_behind(vec *v, int64_t rest) {
+  mask place;
+  for (int i = 0; i < WIDTH; i++)
+    place[i] = i;
+  for (int p = 0; p < PARTS; p++)
+    v[p] = (vec)((mask)v[p] & (place + p * WIDTH < (int32_t)rest));
 }
 
 /* In the rest of a piece, element k goes into sum k. Segments of images are often shorter than a
@@ -281,7 +312,6 @@ static void row_greatest(float *most, const float *x, int64_t step, int64_t coun
 
 static void row_exp(fnzi_row_sums *state, float most, const float *x, float *y, int64_t count) {
   sums s = open_sums(state);
-  float room[FNZI_ROW_LANES];
   vec found[PARTS];
   int64_t full = count - count % FNZI_ROW_LANES;
   for (int64_t i = 0; i < full; i += FNZI_ROW_LANES) {
@@ -291,16 +321,15 @@ static void row_exp(fnzi_row_sums *state, float most, const float *x, float *y, 
     }
     add_wide(&s, found);
   }
-  close_sums(state, &s);
-  if (full == count)
-    return;
-  (void)padded(x + full, count - full, most, room);
-  for (int p = 0; p < PARTS; p++)
-    store(room + p * WIDTH, fnzi_row_floats_exp(load(room + p * WIDTH) - most));
-  for (int64_t i = full; i < count; i++) {
-    y[i] = room[i - full];
-    state->lanes[i - full] += (double)y[i];
+  if (full < count) {
+    load_rest(found, x + full, count - full, most);
+    for (int p = 0; p < PARTS; p++)
+      found[p] = fnzi_row_floats_exp(found[p] - most);
+    store_rest(y + full, found, count - full);
+    clear_behind(found, count - full);
+    add_wide(&s, found);
   }
+  close_sums(state, &s);
 }
 
 static void row_divide(float by, const float *x, float *y, int64_t count) {
@@ -495,6 +524,44 @@ static void row_normals(float mean, float deviation, float *x, int64_t count) {
   }
 }
 
+/* The processor does not know where a row is before its number is read. */
+INLINE void read_row_ahead(const fnzi_row_bag *b, int64_t i) {
+  enum { AHEAD = 8, LINE = 64 / sizeof(float), MOST = 16 * LINE };
+  int64_t width = b->width < MOST ? b->width : MOST;
+  for (int64_t k = 0; i + AHEAD < b->count + b->ahead && k < width; k += LINE)
+    __builtin_prefetch(b->table + b->index[i + AHEAD] * b->width + k);
+}
+
+/* `vectors` of columns from column k on, which stay in registers. */
+INLINE void add_rows(const fnzi_row_bag *b, float *to, int64_t k, const int vectors) {
+  vec sum[4];
+  for (int v = 0; v < vectors; v++)
+    sum[v] = splat(0);
+  for (int64_t i = 0; i < b->count; i++) {
+    if (k == 0)
+      read_row_ahead(b, i);
+    if (b->index[i] == b->padding)
+      continue;
+    for (int v = 0; v < vectors; v++)
+      sum[v] += load(b->table + b->index[i] * b->width + k + v * WIDTH);
+  }
+  store_all(to + k, sum, vectors);
+}
+
+static void row_bag(const fnzi_row_bag *b, float *to) {
+  int64_t k = 0;
+  for (; k + 4 * WIDTH <= b->width; k += 4 * WIDTH)
+    add_rows(b, to, k, 4);
+  for (; k + WIDTH <= b->width; k += WIDTH)
+    add_rows(b, to, k, 1);
+  for (; k < b->width; k++) {
+    to[k] = 0;
+    for (int64_t i = 0; i < b->count; i++)
+      if (b->index[i] != b->padding)
+        to[k] += b->table[b->index[i] * b->width + k];
+  }
+}
+
 #include "kernels/rows/moments.h"
 #include "kernels/rows/products.h"
 #include "kernels/rows/panels.h"
@@ -516,4 +583,5 @@ const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
                                                 row_total,
                                                 row_normals,
                                                 row_greatest,
-                                                row_add};
+                                                row_add,
+                                                row_bag};

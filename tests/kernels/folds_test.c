@@ -233,6 +233,10 @@ static void check_alike(const fnzi_folds *of, int64_t count) {
     base->fold[half](f[1], halves, count / (2 * FNZI_FOLD_FOLDED));
     for (int i = 0; i < count / 2; i++)
       ck_assert(same(FNZI_FOLD_F32, &f[0][i], &f[1][i]));
+    of->fold_cascade[half](f[0], halves, count / (2 * FNZI_FOLD_FLOATS), 2);
+    base->fold_cascade[half](f[1], halves, count / (2 * FNZI_FOLD_FLOATS), 2);
+    for (int i = 0; i < FNZI_FOLD_FLOATS; i++)
+      ck_assert(same(FNZI_FOLD_F32, &f[0][i], &f[1][i]));
     for (int i = 0; i < FNZI_FOLD_LANES; i++)
       f[0][i] = f[1][i] = 1.5F;
     of->multiply[half](f[0], halves, count / FNZI_FOLD_LANES * FNZI_FOLD_LANES);
