@@ -96,7 +96,10 @@ double fnzi_cpu_log_sum_exp_f32(const fnzi_rows *rows, const float *x, int64_t c
 /* --- Rows of either ---------------------------------------------------------------------- */
 typedef enum form { SOFTMAX, SAFE_SOFTMAX, LOG_SOFTMAX, LOG_SUM_EXP } form;
 
-enum { PANEL = 16 }; /* rows that lie across memory are brought together so many at once */
+enum {
+  PANEL = 16,
+  GAP = 16
+}; /* rows that lie across memory are brought together so many at once */
 
 typedef struct rows {
   fnz_dtype dtype, half; /* half: of elements that become floats row by row */
@@ -108,7 +111,7 @@ typedef struct rows {
   int64_t count, inner, panels; /* a row: `count` elements, `inner` apart */
   const fnzi_rows *rows;
   double *scratch; /* `count` for each thread */
-  float *panel;    /* PANEL times `count` for each thread */
+  float *panel;    /* PANEL times `count` and a gap for each thread */
 } rows;
 
 static void row_f32(const rows *r, const float *x, float *y) {
@@ -139,21 +142,21 @@ static void one_row_of_halves(const void *user, int64_t at, int lane) {
                    r->count);
 }
 
-/* Rows across memory: a panel of them, one of r->panels beside each other. */
+/* Rows across memory: a panel of them, one of r->panels beside each other. Rows of the panel have a
+ * gap, so that they do not keep each other out of caches. */
 static void one_panel(const void *user, int64_t at, int lane) {
   const rows *r = user;
-  int64_t first = at % r->panels * PANEL;
+  int64_t first = at % r->panels * PANEL, apart = r->count + GAP;
   int64_t start = at / r->panels * r->count * r->inner + first;
-  int64_t wide = r->inner - first < PANEL ? r->inner - first : PANEL;
-  float *panel = r->panel + (int64_t)lane * PANEL * r->count;
-  for (int64_t i = 0; i < r->count; i++)
-    for (int64_t k = 0; k < wide; k++)
-      panel[k * r->count + i] = r->x.f[start + i * r->inner + k];
-  for (int64_t k = 0; k < wide; k++)
-    row_f32(r, panel + k * r->count, panel + k * r->count);
-  for (int64_t i = 0; i < r->count; i++)
-    for (int64_t k = 0; k < wide; k++)
-      r->y.f[start + i * r->inner + k] = panel[k * r->count + i];
+  int64_t sizes[] = {r->inner - first < PANEL ? r->inner - first : PANEL, r->count};
+  const int64_t beside[] = {apart, 1}, across[] = {1, r->inner};
+  float *panel = r->panel + (int64_t)lane * PANEL * apart;
+  fnzi_krn_copy_cells(
+      &(fnzi_krn_copy){2, sizes, panel, beside, r->x.f + start, across, sizeof *panel}, 1);
+  for (int64_t k = 0; k < sizes[0]; k++)
+    row_f32(r, panel + k * apart, panel + k * apart);
+  fnzi_krn_copy_cells(
+      &(fnzi_krn_copy){2, sizes, r->y.f + start, across, panel, beside, sizeof *panel}, 1);
 }
 
 static void one_row(const void *user, int64_t at, int lane) {
@@ -189,7 +192,7 @@ static fnz_status run(fnzi_krn_call *call, rows *r, int64_t count) {
     fnzi_cpu_rows_spread(call, count, r->count, one_row_f32, r);
     return FNZ_OK;
   }
-  if (!fnzi_mul_size((size_t)r->count, (size_t)fnzi_cpu_lanes(call), &room))
+  if (!fnzi_mul_size((size_t)r->count + GAP, (size_t)fnzi_cpu_lanes(call), &room))
     return fnzi_no_memory(call->ctx);
   if (r->half_y) {
     FNZI_NEW(&call->scratch, room, &r->panel);

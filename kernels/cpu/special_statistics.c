@@ -15,16 +15,6 @@ typedef struct reduction {
   bool root;        /* of a variance: its square root is wanted */
 } reduction;
 
-static double sum_row(const fnzi_cpu_reduced *x, int64_t row, double center) {
-  double piece[FNZI_PIECE], sum = 0;
-  for (int64_t at = 0; at < x->length; at += FNZI_PIECE) {
-    int64_t count = x->length - at < FNZI_PIECE ? x->length - at : FNZI_PIECE;
-    fnzi_cpu_reals_load(&x->reals, row * x->length + at, 1, count, piece);
-    sum += fnzi_cpu_sum_squares(piece, count, center);
-  }
-  return sum;
-}
-
 /* The sum of squared distances from the mean, by Welford's recurrence as eager's. */
 static double distances(const fnzi_cpu_reduced *x, int64_t row, double *mean) {
   double sum = 0;
@@ -83,8 +73,12 @@ static double power_sum(const fnzi_cpu_reduced *x, int64_t row, double order) {
 /* Squares of floats go by the functions of rows. */
 static double square_sum(const fnzi_cpu_reduced *x, int64_t row) {
   fnzi_row_sums sums = {{0}};
-  if (!x->reals.f)
-    return sum_row(x, row, 0);
+  double sum = 0;
+  for (int64_t at = 0; x->reals.d && at < x->length; at += FNZI_PIECE)
+    sum += fnzi_cpu_sum_squares(x->reals.d + row * x->length + at,
+                                x->length - at < FNZI_PIECE ? x->length - at : FNZI_PIECE, 0);
+  if (x->reals.d)
+    return sum;
   fnzi_rows_best()->squares(&sums, 0, x->reals.f + row * x->length, x->length);
   return fnzi_row_total(&sums);
 }
@@ -181,7 +175,55 @@ fnz_status fnzi_kernel_deviation(fnzi_krn_call *call) {
   return run(call, &r, FNZI_PART_REAL, variance_row);
 }
 
+/* Rows of halves that lie dense: each piece becomes floats by itself, which stay in a cache. */
+typedef struct half_norms {
+  fnz_dtype dtype;
+  const uint16_t *x;
+  int64_t length;
+  fnzi_cpu_reals_out out;
+} half_norms;
+
+static void half_norm_row(const void *user, int64_t row, int lane) {
+  const half_norms *n = user;
+  const fnzi_krn_conversion widen = {FNZ_F32, n->dtype, sizeof(float), sizeof *n->x};
+  const fnzi_rows *rows = fnzi_rows_best();
+  fnzi_row_sums sums = {{0}};
+  float piece[FNZI_PIECE];
+  (void)lane;
+  for (int64_t at = 0; at < n->length; at += FNZI_PIECE) {
+    int64_t count = n->length - at < FNZI_PIECE ? n->length - at : FNZI_PIECE;
+    fnzi_krn_convert(&widen, piece, n->x + row * n->length + at, count);
+    rows->squares(&sums, 0, piece, count);
+  }
+  fnzi_cpu_real_put(&n->out, row, sqrt(fnzi_row_total(&sums)));
+}
+
+static bool is_of_half_rows(const fnzi_krn_call *call, const bool *reduced) {
+  const fnz_geometry *x = &fnzi_krn_call_input(call, 0)->place;
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  if (x->dtype != dtype || (dtype != FNZ_F16 && dtype != FNZ_BF16) || !fnzi_is_contiguous(x))
+    return false;
+  for (uint32_t d = 1; d < x->rank; d++)
+    if (reduced[d - 1] && !reduced[d])
+      return false;
+  return true;
+}
+
+static fnz_status half_norms_of(fnzi_krn_call *call, const bool *reduced) {
+  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
+  half_norms n = {x->place.dtype, (const void *)fnzi_krn_array_data(x), 1, {NULL, NULL}};
+  for (uint32_t d = 0; d < x->place.rank; d++)
+    n.length *= reduced[d] ? x->place.sizes[d] : 1;
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, FNZ_F32, &n.out));
+  fnzi_cpu_rows_each(call, fnzi_krn_array_numel(call->outputs[0]), half_norm_row, &n);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_kernel_vector_norm(fnzi_krn_call *call) {
   reduction r = {.parameter = fnzi_meta_row_parameter(call)};
+  bool reduced[FNZ_MAX_RANK] = {false};
+  FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
+  if (r.parameter == 2 && is_of_half_rows(call, reduced))
+    return half_norms_of(call, reduced);
   return run(call, &r, FNZI_PART_MAGNITUDE, norm_row);
 }

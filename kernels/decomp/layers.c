@@ -5,16 +5,16 @@
 /* One half of a dimension, as much as the other one says. */
 DECOMP(glu) {
   fnzi_krn_array *self = GIVEN("self");
-  fnz_dtype dtype = DTYPE_OF(self);
+  fnz_dtype dtype = DTYPE_OF(self), wide = fnzi_dec_wide(dtype);
   int64_t dim = fnzi_dec_given_dim(s, "dim", self), half = SIZE(self, dim) / 2;
   if (RANK(self) == 0 || SIZE(self, dim) % 2)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "dimension %lld has %lld elements; it must be even",
                     (long long)dim, (long long)SIZE(self, dim));
   if (!fnzi_is_float(dtype))
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "not for %s; cast to f32 or f64", fnzi_dtype(dtype)->name);
-  self = fnzi_dec_cast(s, self, fnzi_dec_wide(dtype));
-  fnzi_krn_array *gate = STEP(sigmoid, V(fnzi_part(s, self, dim, half, half)));
-  GIVE(fnzi_dec_cast(s, MUL(fnzi_part(s, self, dim, 0, half), gate), dtype));
+  fnzi_krn_array *gates = fnzi_dec_cast(s, fnzi_part(s, self, dim, half, half), wide);
+  fnzi_krn_array *values = fnzi_dec_cast(s, fnzi_part(s, self, dim, 0, half), wide);
+  GIVE(fnzi_dec_cast(s, MUL(values, STEP(sigmoid, V(gates))), dtype));
 }
 
 /* --- Weight norm ------------------------------------------------------------------------- */
