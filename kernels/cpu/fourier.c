@@ -9,7 +9,7 @@
 #include <math.h>
 
 typedef fnzi_cpu_fft_block block;
-#define INLINE static inline __attribute__((always_inline))
+typedef fnzi_cpu_fft_track track;
 
 /* The memory of elements: floats or doubles, a complex number is two. Strides count floats or
  * doubles. */
@@ -57,88 +57,8 @@ static void lines_start(const lines *l, int64_t line, int64_t *from, int64_t *to
   }
 }
 
-/* Points of the lines of a block from memory, and back to it. Elements of the imaginary parts lie
- * `behind` the real ones: the imaginary part, or the next real number. Written out for full blocks,
- * whose lanes the compiler then has in registers. */
-typedef struct track {
-  const int64_t *starts;
-  int64_t step, behind, count, used;
-} track;
-
-#define MOVES(T)                                                                                   \
-  INLINE void gather_lanes_##T(const track *t, int64_t lanes, const T *data, block to) {           \
-    for (int64_t k = 0; k < t->count; k++)                                                         \
-      for (int64_t q = 0; q < lanes; q++) {                                                        \
-        const T *at = data + t->starts[q] + k * t->step;                                           \
-        to.re[k * lanes + q] = (double)at[0];                                                      \
-        to.im[k * lanes + q] = (double)at[t->behind];                                              \
-      }                                                                                            \
-  }                                                                                                \
-  INLINE void scatter_lanes_##T(const track *t, int64_t lanes, int64_t used, block from,           \
-                                double re, double im, T *data) {                                   \
-    for (int64_t k = 0; k < t->count; k++)                                                         \
-      for (int64_t q = 0; q < used; q++) {                                                         \
-        T *at = data + t->starts[q] + k * t->step;                                                 \
-        at[0] = (T)(from.re[k * lanes + q] * re);                                                  \
-        at[t->behind] = (T)(from.im[k * lanes + q] * im);                                          \
-      }                                                                                            \
-  }                                                                                                \
-  static void gather_##T(const track *t, int64_t lanes, const T *data, block to) {                 \
-    if (lanes == FNZI_FFT_LANES)                                                                   \
-      gather_lanes_##T(t, FNZI_FFT_LANES, data, to);                                               \
-    else                                                                                           \
-      gather_lanes_##T(t, 1, data, to);                                                            \
-  }                                                                                                \
-  static void scatter_##T(const track *t, int64_t lanes, block from, double re, double im,         \
-                          T *data) {                                                               \
-    if (lanes == FNZI_FFT_LANES && t->used == lanes)                                               \
-      scatter_lanes_##T(t, FNZI_FFT_LANES, FNZI_FFT_LANES, from, re, im, data);                    \
-    else                                                                                           \
-      scatter_lanes_##T(t, lanes, t->used, from, re, im, data);                                    \
-  }
-MOVES(float)
-MOVES(double)
-
-static void gather(const ends *e, track t, int64_t lanes, block to) {
-  if (e->is_f32)
-    gather_float(&t, lanes, e->data, to);
-  else
-    gather_double(&t, lanes, e->data, to);
-}
-
-/* --- Real lines as complex ones of half the length --------------------------------------- */
-/* Even and odd places went as real and imaginary parts: their transforms come apart by symmetry,
- * and join to half of the whole one. */
-static void halves_join(const lines *l, const block *z, block *to) {
-  int64_t half = l->length / 2, lanes = l->lanes;
-  for (int64_t k = 0; k <= half; k++) {
-    const double *root = l->roots + 2 * k;
-    int64_t a = k % half * lanes, b = (half - k) % half * lanes;
-    for (int64_t q = 0; q < lanes; q++) {
-      double even_re = (z->re[a + q] + z->re[b + q]) / 2,
-             even_im = (z->im[a + q] - z->im[b + q]) / 2;
-      double odd_re = (z->im[a + q] + z->im[b + q]) / 2, odd_im = (z->re[b + q] - z->re[a + q]) / 2;
-      to->re[k * lanes + q] = even_re + (odd_re * root[0] - odd_im * root[1]);
-      to->im[k * lanes + q] = even_im + (odd_re * root[1] + odd_im * root[0]);
-    }
-  }
-}
-
-/* And the way back, where roots are the other way round. */
-static void halves_split(const lines *l, const block *x, block *to) {
-  int64_t half = l->length / 2, lanes = l->lanes;
-  for (int64_t k = 0; k < half; k++) {
-    const double *root = l->roots + 2 * k;
-    int64_t a = k * lanes, b = (half - k) * lanes;
-    for (int64_t q = 0; q < lanes; q++) {
-      double even_re = x->re[a + q] + x->re[b + q], even_im = x->im[a + q] - x->im[b + q];
-      double far_re = x->re[a + q] - x->re[b + q], far_im = x->im[a + q] + x->im[b + q];
-      double odd_re = far_re * root[0] + far_im * root[1];
-      double odd_im = far_im * root[0] - far_re * root[1];
-      to->re[a + q] = even_re - odd_im;
-      to->im[a + q] = even_im + odd_re;
-    }
-  }
+static void gather(const lines *l, track t, block to) {
+  l->plan.moves->gather[l->from.is_f32](&t, l->lanes, l->from.data, to);
 }
 
 /* --- Lines ------------------------------------------------------------------------------- */
@@ -147,17 +67,17 @@ static void zero_point(const lines *l, double *part, int64_t k) {
 }
 
 static void read_complex(const lines *l, const int64_t *starts, int64_t count, block *x) {
-  gather(&l->from, (track){starts, l->from_step, 1, count, l->lanes}, l->lanes, *x);
+  gather(l, (track){.starts = starts, .step = l->from_step, .behind = 1, .count = count}, *x);
 }
 
 /* On a line of odd length each number is read twice. */
 static void read_real(const lines *l, const int64_t *starts, block *x) {
   /* of a line of one element the stride may be any number, which reaches nothing */
   const int64_t twice = (int64_t)(2 * (uint64_t)l->from_step);
-  track t = {starts, twice, l->from_step, l->length / 2, l->lanes};
+  track t = {.starts = starts, .step = twice, .behind = l->from_step, .count = l->length / 2};
   if (!l->is_even)
-    t = (track){starts, l->from_step, 0, l->length, l->lanes};
-  gather(&l->from, t, l->lanes, *x);
+    t = (track){.starts = starts, .step = l->from_step, .count = l->length};
+  gather(l, t, *x);
   if (!l->is_even)
     memset(x->im, 0, (size_t)(l->length * l->lanes) * sizeof(double));
 }
@@ -171,7 +91,7 @@ static void read_half(const lines *l, const int64_t *starts, block *x, block *y)
   zero_point(l, first->im, 0);
   if (l->is_even) {
     zero_point(l, first->im, half);
-    halves_split(l, y, x);
+    l->plan.passes->split(l->roots, l->length, lanes, *y, *x);
     return;
   }
   for (int64_t k = half + 1; k < l->length; k++)
@@ -184,15 +104,13 @@ static void read_half(const lines *l, const int64_t *starts, block *x, block *y)
 /* Writes points from element `offset` on, times the scale; `im` changes the imaginary parts' sign.
  */
 static void scatter(const lines *l, int64_t offset, track t, block from, double im) {
-  if (l->to.is_f32)
-    scatter_float(&t, l->lanes, from, l->scale, im * l->scale, (float *)l->to.data + offset);
-  else
-    scatter_double(&t, l->lanes, from, l->scale, im * l->scale, (double *)l->to.data + offset);
+  t.re = l->scale, t.im = im * l->scale;
+  l->plan.moves->scatter[l->to.is_f32](&t, l->lanes, from, l->to.data, offset);
 }
 
 static void write_complex(const lines *l, const int64_t *starts, int64_t used, int64_t count,
                           const block *x) {
-  scatter(l, 0, (track){starts, l->to_step, 1, count, used}, *x, 1);
+  scatter(l, 0, (track){starts, l->to_step, 1, count, used, 1, 1}, *x, 1);
 }
 
 /* On a real line the second half is the conjugate of the first one, from the end on. */
@@ -200,18 +118,18 @@ static void write_of_real(const lines *l, const int64_t *starts, int64_t used, b
   int64_t half = l->length / 2, rest = l->written - half - 1;
   block *done = l->is_even ? y : x;
   if (l->is_even)
-    halves_join(l, x, y);
+    l->plan.passes->join(l->roots, l->length, l->lanes, *x, *y);
   write_complex(l, starts, used, half + 1, done);
   if (rest > 0)
-    scatter(l, (l->length - 1) * l->to_step, (track){starts, -l->to_step, 1, rest, used},
+    scatter(l, (l->length - 1) * l->to_step, (track){starts, -l->to_step, 1, rest, used, 1, 1},
             (block){done->re + l->lanes, done->im + l->lanes}, -1);
 }
 
 /* On a line of odd length the imaginary parts are ignored, and the real ones are written twice. */
 static void write_real(const lines *l, const int64_t *starts, int64_t used, const block *x) {
-  track t = {starts, 2 * l->to_step, l->to_step, l->length / 2, used};
+  track t = {starts, 2 * l->to_step, l->to_step, l->length / 2, used, 1, 1};
   if (!l->is_even)
-    t = (track){starts, l->to_step, 0, l->length, used};
+    t = (track){starts, l->to_step, 0, l->length, used, 1, 1};
   scatter(l, 0, t, l->is_even ? *x : (block){x->re, x->re}, 1);
 }
 
@@ -249,10 +167,13 @@ static void transform_block(const void *user, int64_t i, int thread) {
 }
 
 /* --- One dimension ----------------------------------------------------------------------- */
-/* Lines side by side are worth it while two blocks stay near, and to fill the first passes. */
-static int64_t lanes_for(int64_t count, int64_t points) {
-  enum { WORTH_LANES = 3, NEAR_POINTS = 8192 };
-  return count >= WORTH_LANES && points <= NEAR_POINTS ? FNZI_FFT_LANES : 1;
+/* Lines side by side are worth it while two blocks stay near, and to fill the first passes. Rows
+ * that fill them one by one may stay nearer. */
+static int64_t lanes_for(const lines *l, int64_t points) {
+  enum { WORTH_LANES = 3, NEAR_POINTS = 8192, NEAR_ROWS = 128 };
+  bool are_rows = l->plan.turns && l->from_step <= 2 && l->to_step <= 2;
+  return l->count >= WORTH_LANES && points <= (are_rows ? NEAR_ROWS : NEAR_POINTS) ? FNZI_FFT_LANES
+                                                                                   : 1;
 }
 
 /* Orders the dimensions of lines so that lines that are adjacent in the input come one after
@@ -277,11 +198,11 @@ static void lines_order(lines *l, uint32_t rank, const int64_t *sizes, uint32_t 
   }
 }
 
-/* Transforms along one dimension; `l` has the kind of transform and its ends. `sizes` are the sizes
- * of the other dimensions. */
-static fnz_status transform_along(fnzi_krn_call *call, lines *l, uint32_t rank,
-                                  const int64_t *sizes, uint32_t along) {
-  enum { APART = 200 }; /* parts of a power of two would lie at the same places of a cache */
+/* Readies transforms along one dimension; `l` has the kind of transform and its ends. `sizes` are
+ * the sizes of the other dimensions. */
+static fnz_status lines_plan(fnzi_krn_call *call, lines *l, uint32_t rank, const int64_t *sizes,
+                             uint32_t along) {
+  enum { LINE = 8, APART = 200 }; /* parts of a power of two would lie at the same places */
   void *memory;
   int64_t points = l->length;
   fnzi_cpu_fft_roots roots = {NULL, 1};
@@ -295,13 +216,17 @@ static fnz_status transform_along(fnzi_krn_call *call, lines *l, uint32_t rank,
   }
   FNZ_TRY(fnzi_cpu_fft_plan_make(call, points, roots, &l->plan));
   points = l->plan.points > points + 1 ? l->plan.points : points + 1;
-  l->lanes = lanes_for(l->count, points);
-  l->room = points * l->lanes + APART;
-  FNZ_TRY(fnzi_krn_room_take(call, 4 * l->room * fnzi_cpu_lanes(call), sizeof(double), &memory));
-  l->memory = memory;
-  fnzi_cpu_rows_spread(call, (l->count + l->lanes - 1) / l->lanes, points * l->lanes,
-                       transform_block, l);
+  l->lanes = lanes_for(l, points);
+  l->room = (points * l->lanes + APART) / LINE * LINE + LINE;
+  int64_t rooms = 4 * l->room * fnzi_cpu_lanes(call) + LINE;
+  FNZ_TRY(fnzi_krn_room_take(call, rooms, sizeof(double), &memory));
+  l->memory = (double *)memory + (LINE - (int64_t)((uintptr_t)memory / sizeof(double) % LINE));
   return FNZ_OK;
+}
+
+static void lines_run(fnzi_krn_call *call, lines *l) {
+  fnzi_cpu_rows_spread(call, (l->count + l->lanes - 1) / l->lanes, l->plan.points * l->lanes,
+                       transform_block, l);
 }
 
 /* --- The operators ----------------------------------------------------------------------- */
@@ -326,120 +251,138 @@ static fnz_status ask(fnzi_krn_call *call, const fnz_geometry *whole, asked *out
   return FNZ_OK;
 }
 
+/* The transforms of an operator, one after the other: all results but the last go to `between`.
+ * Large images are transformed one by one, so that these stay near. */
+typedef struct work {
+  asked asked;
+  ends from, between, to;
+  int64_t sizes[FNZ_MAX_RANK];  /* of an image, in complex numbers */
+  int64_t images[FNZ_MAX_RANK]; /* how many there are, by dimension */
+  lines *steps;
+  size_t count;
+} work;
+
 static ends ends_of_array(const fnzi_krn_array *a) {
   return ends_of(a->place.dtype, a->place.rank, a->place.strides, fnzi_krn_array_data(a));
 }
 
-/* Room for complex doubles of these sizes. */
-static fnz_status make_between(fnzi_krn_call *call, uint32_t rank, const int64_t *sizes,
-                               ends *out) {
+/* Room for complex doubles of these sizes. Rows of a power of two would lie at the same places of a
+ * cache. */
+static fnz_status make_between(fnzi_krn_call *call, work *w) {
+  enum { NEAR = 64, APART = 8 };
   int64_t strides[FNZ_MAX_RANK], count = 1;
   void *data;
-  for (uint32_t d = 0; d < rank; d++)
-    count *= sizes[d];
-  fnzi_contiguous_strides(sizes, rank, strides);
+  for (uint32_t d = w->asked.rank; d-- > 0;) {
+    strides[d] = count;
+    count *= w->sizes[d];
+    if (d + 1 == w->asked.rank && w->sizes[d] % NEAR == 0)
+      count += APART;
+  }
   FNZ_TRY(fnzi_krn_room_take(call, count, 2 * sizeof(double), &data));
-  *out = ends_of(FNZ_C128, rank, strides, data);
+  w->between = ends_of(FNZ_C128, w->asked.rank, strides, data);
   return FNZ_OK;
 }
 
-/* Complex transforms along the first `count` of the dimensions: all results but the last go to
- * `between`. */
-typedef struct transforms {
-  size_t count;
-  const int64_t *sizes;
-  bool is_inverse;
-  ends from, between, to;
-  double scale;
-} transforms;
+static fnz_status open_work(fnzi_krn_call *call, const int64_t *sizes, work *w) {
+  enum { LARGE = 1 << 14 };
+  int64_t points = 1;
+  for (uint32_t d = 0; d < w->asked.rank; d++)
+    w->sizes[d] = 1, w->images[d] = sizes[d];
+  for (size_t i = 0; i < w->asked.count; i++) {
+    uint32_t d = w->asked.dims[i];
+    points *= sizes[d];
+    w->sizes[d] = sizes[d], w->images[d] = 1;
+  }
+  for (uint32_t d = 0; d < w->asked.rank && (points < LARGE || w->asked.count == 1); d++)
+    w->sizes[d] = sizes[d], w->images[d] = 1;
+  FNZI_NEW(&call->scratch, w->asked.count, &w->steps);
+  return w->asked.count > 1 ? make_between(call, w) : FNZ_OK;
+}
 
-static fnz_status transform_complex(fnzi_krn_call *call, const asked *a, const transforms *t) {
-  for (size_t i = 0; i < t->count; i++) {
-    bool is_last = i + 1 == t->count;
-    lines l = {.kind = COMPLEX,
-               .is_inverse = t->is_inverse,
-               .length = t->sizes[a->dims[i]],
-               .from = i ? t->between : t->from,
-               .to = is_last ? t->to : t->between,
-               .scale = is_last ? t->scale : 1};
-    FNZ_TRY(transform_along(call, &l, a->rank, t->sizes, a->dims[i]));
+/* Adds a transform along the dimension that was asked for as number i; `l` has its kind and sizes.
+ */
+static fnz_status add_step(fnzi_krn_call *call, work *w, lines l, size_t i) {
+  bool is_last = w->count + 1 == w->asked.count;
+  l.from = w->count ? w->between : w->from;
+  l.to = is_last ? w->to : w->between;
+  l.scale = is_last ? w->asked.scale : 1;
+  FNZ_TRY(lines_plan(call, &l, w->asked.rank, w->sizes, w->asked.dims[i]));
+  w->steps[w->count++] = l;
+  return FNZ_OK;
+}
+
+/* Complex transforms along the first `count` of the dimensions. */
+static fnz_status add_complex(fnzi_krn_call *call, work *w, size_t count, bool is_inverse) {
+  for (size_t i = 0; i < count; i++) {
+    lines l = {.kind = COMPLEX, .is_inverse = is_inverse, .length = w->sizes[w->asked.dims[i]]};
+    FNZ_TRY(add_step(call, w, l, i));
   }
   return FNZ_OK;
+}
+
+/* The first element of image i. */
+static void *image_at(const work *w, const ends *e, int64_t i) {
+  int64_t offset = 0;
+  for (uint32_t d = w->asked.rank; d-- > 0; i /= w->images[d])
+    offset += i % w->images[d] * e->strides[d];
+  return (char *)e->data + offset * (int64_t)(e->is_f32 ? sizeof(float) : sizeof(double));
+}
+
+static void run_work(fnzi_krn_call *call, work *w) {
+  int64_t count = 1;
+  for (uint32_t d = 0; d < w->asked.rank; d++)
+    count *= w->images[d];
+  for (int64_t i = 0; i < count; i++) {
+    w->steps[0].from.data = image_at(w, &w->from, i);
+    w->steps[w->count - 1].to.data = image_at(w, &w->to, i);
+    for (size_t k = 0; k < w->count; k++)
+      lines_run(call, &w->steps[k]);
+  }
 }
 
 fnz_status fnzi_kernel_fourier(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *out = call->outputs[0];
   bool is_inverse = !fnzi_krn_named_bool(call, "forward", true);
-  ends between = {0};
-  asked a;
-  FNZ_TRY(ask(call, &self->geometry, &a));
+  work w = {.from = ends_of_array(self), .to = ends_of_array(out)};
+  FNZ_TRY(ask(call, &self->geometry, &w.asked));
   if (fnzi_krn_array_numel(self) == 0)
     return FNZ_OK;
-  if (a.count == 0)
+  if (w.asked.count == 0)
     return fnzi_krn_array_assign(call, out, self);
-  if (a.count > 1)
-    FNZ_TRY(make_between(call, a.rank, self->place.sizes, &between));
-  return transform_complex(call, &a,
-                           &(transforms){.count = a.count,
-                                         .sizes = self->place.sizes,
-                                         .is_inverse = is_inverse,
-                                         .from = ends_of_array(self),
-                                         .between = between,
-                                         .to = ends_of_array(out),
-                                         .scale = a.scale});
+  FNZ_TRY(open_work(call, self->place.sizes, &w));
+  FNZ_TRY(add_complex(call, &w, w.asked.count, is_inverse));
+  run_work(call, &w);
+  return FNZ_OK;
 }
 
 /* The last dimension first, so that the others have half as many lines. */
 fnz_status fnzi_kernel_fourier_of_real(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *out = call->outputs[0];
-  ends between = {0};
-  asked a;
-  FNZ_TRY(ask(call, &self->geometry, &a));
+  work w = {.from = ends_of_array(self), .to = ends_of_array(out)};
+  FNZ_TRY(ask(call, &self->geometry, &w.asked));
   if (fnzi_krn_array_numel(out) == 0)
     return FNZ_OK;
-  if (a.count > 1)
-    FNZ_TRY(make_between(call, a.rank, out->place.sizes, &between));
-  uint32_t last = a.dims[a.count - 1];
-  lines l = {.kind = OF_REAL,
-             .length = self->place.sizes[last],
-             .written = out->place.sizes[last],
-             .from = ends_of_array(self),
-             .to = a.count > 1 ? between : ends_of_array(out),
-             .scale = a.count > 1 ? 1 : a.scale};
-  FNZ_TRY(transform_along(call, &l, a.rank, self->place.sizes, last));
-  return transform_complex(call, &a,
-                           &(transforms){.count = a.count - 1,
-                                         .sizes = out->place.sizes,
-                                         .from = between,
-                                         .between = between,
-                                         .to = ends_of_array(out),
-                                         .scale = a.scale});
+  FNZ_TRY(open_work(call, out->place.sizes, &w));
+  uint32_t last = w.asked.dims[w.asked.count - 1];
+  lines l = {.kind = OF_REAL, .length = self->place.sizes[last], .written = out->place.sizes[last]};
+  FNZ_TRY(add_step(call, &w, l, w.asked.count - 1));
+  FNZ_TRY(add_complex(call, &w, w.asked.count - 1, false));
+  run_work(call, &w);
+  return FNZ_OK;
 }
 
 /* The last dimension last. */
 fnz_status fnzi_kernel_fourier_to_real(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *out = call->outputs[0];
-  ends between = {0};
-  asked a;
-  FNZ_TRY(ask(call, &out->geometry, &a));
+  work w = {.from = ends_of_array(self), .to = ends_of_array(out)};
+  FNZ_TRY(ask(call, &out->geometry, &w.asked));
   if (fnzi_krn_array_numel(out) == 0)
     return FNZ_OK;
-  if (a.count > 1)
-    FNZ_TRY(make_between(call, a.rank, self->place.sizes, &between));
-  FNZ_TRY(transform_complex(call, &a,
-                            &(transforms){.count = a.count - 1,
-                                          .sizes = self->place.sizes,
-                                          .is_inverse = true,
-                                          .from = ends_of_array(self),
-                                          .between = between,
-                                          .to = between,
-                                          .scale = 1}));
-  uint32_t last = a.dims[a.count - 1];
-  lines l = {.kind = TO_REAL,
-             .is_inverse = true,
-             .length = out->place.sizes[last],
-             .from = a.count > 1 ? between : ends_of_array(self),
-             .to = ends_of_array(out),
-             .scale = a.scale};
-  return transform_along(call, &l, a.rank, out->place.sizes, last);
+  FNZ_TRY(open_work(call, self->place.sizes, &w));
+  FNZ_TRY(add_complex(call, &w, w.asked.count - 1, true));
+  uint32_t last = w.asked.dims[w.asked.count - 1];
+  lines l = {.kind = TO_REAL, .is_inverse = true, .length = out->place.sizes[last]};
+  FNZ_TRY(add_step(call, &w, l, w.asked.count - 1));
+  run_work(call, &w);
+  return FNZ_OK;
 }

@@ -46,22 +46,54 @@ fnz_status fnzi_cpu_fft_roots_make(fnzi_krn_call *call, int64_t count, const dou
 }
 
 /* --- Plans ------------------------------------------------------------------------------- */
-/* The part of n without factors 2, 3 and 5; the factors are added to the plan, if there is one. */
-static int64_t take_factors(int64_t n, fnzi_cpu_fft_plan *plan) {
-  static const uint8_t radices[] = {4, 2, 3, 5};
-  for (size_t i = 0; i < sizeof radices; i++)
-    for (; n % radices[i] == 0; n /= radices[i])
-      if (plan)
-        plan->radices[plan->npasses++] = radices[i];
+static void add_pass(fnzi_cpu_fft_plan *plan, int64_t radix) {
+  if (plan)
+    plan->radices[plan->npasses++] = (uint8_t)radix;
+}
+
+/* Takes powers of two by eights as far as there stays no single two. */
+static int64_t take_twos(int64_t n, fnzi_cpu_fft_plan *plan) {
+  for (; n % 8 == 0 && n % 32 != 16; n /= 8)
+    add_pass(plan, 8);
+  for (; n % 4 == 0; n /= 4)
+    add_pass(plan, 4);
+  if (n % 2)
+    return n;
+  add_pass(plan, 2);
+  return n / 2;
+}
+
+/* The part of n without factors up to `most`; the factors are added to the plan, if there is one.
+ */
+static int64_t take_factors(int64_t n, int64_t most, fnzi_cpu_fft_plan *plan) {
+  n = take_twos(n, plan);
+  for (int64_t radix = 3; radix <= most && n > 1; radix += 2)
+    for (; n % radix == 0; n /= radix)
+      add_pass(plan, radix);
   return n;
 }
 
-/* The next count of points that passes transform. */
+/* The next count of points that quick passes transform. */
 static int64_t find_smooth(int64_t least) {
   int64_t n = least;
-  while (take_factors(n, NULL) != 1)
+  while (take_factors(n, 5, NULL) != 1)
     n++;
   return n;
+}
+
+/* The roots that the last pass needs, one behind the other. */
+static fnz_status make_turns(fnzi_krn_call *call, fnzi_cpu_fft_plan *plan) {
+  int64_t count = plan->points / 8, step = plan->roots.step;
+  void *room;
+  FNZ_TRY(fnzi_krn_room_take(call, count, 14 * sizeof(double), &room));
+  double *turns = room;
+  for (int64_t q = 1; q < 8; q++, turns += 2 * count)
+    for (int64_t k = 0; k < count; k++) {
+      turns[k] = plan->roots.data[2 * q * k * step];
+      turns[count + k] = plan->roots.data[2 * q * k * step + 1];
+    }
+  plan->turns = room;
+  return FNZ_OK;
 }
 
 /* exp(-pi i k k / n) for k below n. */
@@ -110,18 +142,29 @@ const fnzi_cpu_fft_passes *fnzi_cpu_fft_passes_for(fnzi_krn_isa isa) {
   return tables[isa];
 }
 
+const fnzi_cpu_fft_moves *fnzi_cpu_fft_moves_for(fnzi_krn_isa isa) {
+  static const fnzi_cpu_fft_moves *const tables[FNZI_ISAS] = {
+      FNZI_ISA_TABLES(&fnzi_cpu_fft_moves_of)};
+  return tables[isa];
+}
+
 fnz_status fnzi_cpu_fft_plan_make(fnzi_krn_call *call, int64_t n, fnzi_cpu_fft_roots roots,
                                   fnzi_cpu_fft_plan *out) {
-  *out = (fnzi_cpu_fft_plan){
-      .n = n, .points = n, .roots = roots, .passes = fnzi_cpu_fft_passes_for(fnzi_krn_isa_best())};
-  bool is_smooth = take_factors(n, NULL) == 1;
+  *out = (fnzi_cpu_fft_plan){.n = n,
+                             .points = n,
+                             .roots = roots,
+                             .passes = fnzi_cpu_fft_passes_for(fnzi_krn_isa_best()),
+                             .moves = fnzi_cpu_fft_moves_for(fnzi_krn_isa_best())};
+  bool is_smooth = take_factors(n, FNZI_FFT_MOST_RADIX, NULL) == 1;
   if (!is_smooth)
     out->points = find_smooth(2 * n - 1);
-  take_factors(out->points, out);
+  take_factors(out->points % 8 ? out->points : out->points / 8, FNZI_FFT_MOST_RADIX, out);
   if (!is_smooth || !roots.data) {
     out->roots.step = 1;
     FNZ_TRY(fnzi_cpu_fft_roots_make(call, out->points, &out->roots.data));
   }
+  if (out->points % 8 == 0)
+    FNZ_TRY(make_turns(call, out));
   if (is_smooth)
     return FNZ_OK;
   FNZ_TRY(make_chirp(call, n, &out->chirp));
@@ -129,20 +172,34 @@ fnz_status fnzi_cpu_fft_plan_make(fnzi_krn_call *call, int64_t n, fnzi_cpu_fft_r
 }
 
 /* --- Transforms -------------------------------------------------------------------------- */
+static void exchange(fnzi_cpu_fft_block *x, fnzi_cpu_fft_block *y) {
+  fnzi_cpu_fft_block read = *x;
+  *x = *y;
+  *y = read;
+}
+
 static void run_passes(const fnzi_cpu_fft_plan *plan, int64_t lanes, fnzi_cpu_fft_block *x,
                        fnzi_cpu_fft_block *y) {
-  int64_t stride = 1, left = plan->points;
+  int64_t stride = plan->turns ? 8 : 1, left = plan->points / stride;
   for (int i = 0; i < plan->npasses; i++) {
     int radix = plan->radices[i];
-    fnzi_cpu_fft_pass pass = {
-        left / radix, stride * lanes, {plan->roots.data, plan->roots.step * stride}};
-    plan->passes->by_radix[radix](&pass, *x, *y);
-    fnzi_cpu_fft_block read = *x;
-    *x = *y;
-    *y = read;
+    fnzi_cpu_fft_pass pass = {.places = left / radix,
+                              .run = stride * lanes,
+                              .roots = {plan->roots.data, plan->roots.step * stride},
+                              .radix = radix,
+                              .around = plan->points / radix * plan->roots.step};
+    if (radix <= 5 || radix == 8)
+      plan->passes->by_radix[radix](&pass, *x, *y);
+    else
+      plan->passes->by_any(&pass, *x, *y);
+    exchange(x, y);
     stride *= radix;
     left /= radix;
   }
+  if (!plan->turns)
+    return;
+  plan->passes->join_eight(&(fnzi_cpu_fft_join){plan->points / 8, plan->turns, *x, *y}, lanes);
+  exchange(x, y);
 }
 
 static fnzi_cpu_fft_block exchanged(fnzi_cpu_fft_block b) {
