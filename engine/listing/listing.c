@@ -1,5 +1,5 @@
 /* listing.c - prints a plan as text and as JSON: each step with the values that it reads and
- * writes, each copy with the rule and the value that forced it. docs/engine.md explains how to read
+ * writes, each copy with the rule and the value that forced it. docs/copies.md explains how to read
  * it. */
 #include "engine/listing/listing.h"
 

@@ -286,7 +286,7 @@ typedef struct fnz_plan_options {
 
 /** Appends the plan of a functional program: each step with the bytes that it reads and writes,
  * each copy with the rule and the value that forced it, and the sums. Final values are in the
- * memory of their parameter, buffer or input. docs/engine.md explains the lines. For a GPU it also
+ * memory of their parameter, buffer or input. docs/copies.md explains the lines. For a GPU it also
  * prints the kernels of each step, with their blocks, threads, registers and memory, the steps that
  * run on the CPU with the reason, and their copies (docs/gpu.md). Nothing of CUDA is needed:
  * without a GPU "cuda" is "sm_90", and registers are printed if NVRTC is found.

@@ -18,9 +18,9 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_cpu_backend_create(fnz_context *ctx, int t
 /** Numbers on a GPU, operator by operator. A call is compiled when it is first made on tensors of
  * these dtypes, sizes and strides. 256 calls are kept; the least recently used is dropped.
  * Operators without a kernel for a GPU, and calls with data-dependent sizes, run on the CPU on
- * copies. docs/gpu.md bounds the differences from the CPU's results. Calls do not wait for the GPU,
- * except to read a value, to run a step on the CPU, and if an index may be out of bounds; they
- * report earlier failures of the GPU then.
+ * copies. docs/gpu-values.md bounds the differences from the CPU's results. Calls do not wait for
+ * the GPU, except to read a value, to run a step on the CPU, and if an index may be out of bounds;
+ * they report earlier failures of the GPU then.
  *
  * device   "cuda", "cuda:1"; NULL: "cuda". "sm_90" is a kind of GPU that need not exist here: the
  *          backend then has no values, and only answers fnz_backend_get_kernel().

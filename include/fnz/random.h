@@ -5,7 +5,7 @@
  * next draw. The CUDA kind draws the numbers of PyTorch's generator on a GPU: Philox4x32-10, where
  * each thread draws its own part, so that numbers depend on the number of threads. Integers,
  * uniforms, masks and permutations equal PyTorch's; normals differ from PyTorch's in their last
- * places. docs/gpu.md has the details for each operator.
+ * places. docs/random.md has the details for each operator.
  *
  *   status = fnz_generator_create(ctx, 42, &generator);
  *   fnz_context_set_generator(ctx, generator);

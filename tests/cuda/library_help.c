@@ -119,7 +119,7 @@ fnz_arrays *inputs_of(fnz_context *ctx, const fnz_program *p, uint64_t seed) {
   return out;
 }
 
-/* docs/gpu.md: how far sums in another order may be from the CPU's. */
+/* docs/gpu-values.md: how far sums in another order may be from the CPU's. */
 static double bound_of(fnz_dtype dtype) {
   return dtype == FNZ_F64                       ? 1e-13
          : dtype == FNZ_F32 || dtype == FNZ_C64 ? 1e-5

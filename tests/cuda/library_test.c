@@ -1,8 +1,8 @@
 /* checks: 23
  * library_test.c - products, convolutions and attention on a GPU, by the stand-ins for its driver,
  * for cuBLASLt and for cuDNN: random sizes and strides have the CPU engine's results within the
- * bounds that docs/gpu.md states. A library that fails is reported with the step; without a library
- * (STANDIN_WITHOUT in the environment) kernels of the text compute.
+ * bounds that docs/gpu-values.md states. A library that fails is reported with the step; without a
+ * library (STANDIN_WITHOUT in the environment) kernels of the text compute.
  *
  * LIBRARY_PROGRAMS in the environment: how many random programs of each kind. */
 #include "tests/cuda/library_help.h"

@@ -1,7 +1,7 @@
 /* checks: 5
  * rows_test.c - operators that make numbers of rows on a GPU, by the stand-in for one: each over
  * random shapes, dimensions, types and layouts, against the CPU; within the bounds that
- * docs/gpu.md states. */
+ * docs/gpu-values.md states. */
 #include "tests/cuda/rows_help.h"
 
 typedef enum form {
