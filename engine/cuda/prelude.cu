@@ -1,7 +1,8 @@
 /* prelude.cu - what the text of every program begins with: types, words of the C library, and how a
  * kernel reaches its operands. NVRTC has no headers, and none is needed.
  *
- * Who builds the text by another compiler gives what stands within the first condition himself. */
+ * Another compiler of the text has definitions of its own for everything within the first condition.
+ */
 #ifdef __CUDACC_RTC__
 typedef signed char int8_t;
 typedef short int16_t;
@@ -24,13 +25,15 @@ typedef unsigned long long uint64_t;
  * memory that they share. */
 #define BLOCKS(name, threads, ...) KERNEL(name, threads, __VA_ARGS__)
 #define SHARED(type, name, count)  __shared__ type name[count]
+/* A member of a structure that is such memory. */
+#define SHARED_FIELD(type, name, count) type (&name)[count]
 #define FIRST                      ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define STEP                       ((int64_t)gridDim.x * blockDim.x)
 #define LOAD(type, address)        (*(const type *)(address))
 #define STORE(type, address, what) (*(type *)(address) = (what))
 
-/* What kernels/core/half.h computes bit by bit, which takes a GPU longer than its memory takes to
- * bring the elements. Only NaN are not those of the instructions. */
+/* kernels/core/half.h computes these bit by bit, which would take a GPU longer than reading the
+ * elements. Instructions give other bits for NaN, so these are computed apart. */
 static __device__ uint16_t fnzi_krn_to_bf16(float v) {
   uint16_t h;
 #if __CUDA_ARCH__ >= 800

@@ -163,18 +163,18 @@ static fnz_status put_operands(fnzi_cuda_writer *w, const fnzi_cuda_attention *a
 static fnz_status put_call(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int64_t wide) {
   const int64_t counts[] = {batch_of(a), a->queries, a->keys, a->width, a->out_width};
   if (a->pieces > 0)
-    PUT(w, "  attention::attend_few<%lld, attention::%s<operands>>(o", (long long)wide_of(a),
+    PUT(w, "  attention::attend_few<%lld, attention::%s<operands>>(o, {", (long long)wide_of(a),
         a->pieces > 1 ? "part" : "whole");
   else
-    PUT(w, "  attention::attend<%d, %lld>(o", a->sum == FNZ_F64 ? 8 : 16, (long long)wide);
+    PUT(w, "  attention::attend<%d, %lld>(o, {", a->sum == FNZ_F64 ? 8 : 16, (long long)wide);
   for (int k = 0; k < 5; k++)
-    PUT(w, ", %s", WORD(w->text, counts[k]));
-  PUT(w, ", (operands::sum)");
+    PUT(w, "%s, ", WORD(w->text, counts[k]));
+  PUT(w, "(operands::sum)");
   FNZ_TRY(fnzi_cuda_put_double(w, a->scale));
   PUT(w, ", %s", a->causal ? "true" : "false");
   if (a->pieces > 0)
     PUT(w, ", %s", WORD(w->text, a->pieces));
-  return fnzi_put_text(w->ctx, w->out, ");\n");
+  return fnzi_put_text(w->ctx, w->out, "});\n");
 }
 
 static fnz_status put_attention(fnzi_cuda_writer *w, const fnzi_cuda_attention *a,

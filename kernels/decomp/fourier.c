@@ -362,29 +362,36 @@ static fnzi_krn_array *trimmed(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t sta
 
 /* Each frame transformed back, by the window, and the sum of them by that of the windows' squares.
  */
+static void check_spectra(fnzi_dec_steps *s, const fnzi_krn_array *a, const frames *f,
+                          bool to_complex) {
+  uint32_t rank = fnzi_dec_array_rank(a);
+  if (!is_complex(a) || (rank != 3 && rank != 2))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE,
+                    "self is %s with %u dimensions; it must be complex, with 2 or 3",
+                    fnzi_dtype(fnzi_dec_array_dtype(a))->name, rank);
+  if (fnzi_dec_array_numel(a) == 0)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has no elements");
+  if (f->hop > fnzi_krn_named_int(s->call, "win_length", f->length))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "hop_length is %lld; frames of that distance leave gaps between the windows",
+                    (long long)f->hop);
+  if (to_complex ? f->half : f->window && is_complex(f->window))
+    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT,
+                    to_complex ? "return_complex is True, and so is onesided; it cannot be both"
+                               : "window is complex; set return_complex");
+  if (s->status == FNZ_OK &&
+      fnzi_dec_array_size(a, -2) != (f->half ? f->length / 2 + 1 : f->length))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has %lld frequencies; n_fft %lld gives others",
+                    (long long)fnzi_dec_array_size(a, -2), (long long)f->length);
+}
+
 DECOMP(short_times_back) {
   fnzi_krn_array *a = fnzi_dec_given_array(s, "self");
   frames f;
   bool one = fnzi_dec_array_rank(a) == 2, center = fnzi_krn_named_bool(s->call, "center", true);
   bool to_complex = fnzi_krn_named_bool(s->call, "return_complex", false);
   frames_get(s, a, fnzi_dec_array_size(a, -2) != fnzi_krn_named_int(s->call, "n_fft", 0), &f);
-  if (!is_complex(a) || (fnzi_dec_array_rank(a) != 3 && !one))
-    fnzi_dec_refuse(s, FNZ_CLASS_TYPE,
-                    "self is %s with %u dimensions; it must be complex, with 2 or 3",
-                    fnzi_dtype(fnzi_dec_array_dtype(a))->name, fnzi_dec_array_rank(a));
-  if (fnzi_dec_array_numel(a) == 0)
-    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has no elements");
-  if (f.hop > fnzi_krn_named_int(s->call, "win_length", f.length))
-    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
-                    "hop_length is %lld; frames of that distance leave gaps between the windows",
-                    (long long)f.hop);
-  if (to_complex ? f.half : f.window && is_complex(f.window))
-    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT,
-                    to_complex ? "return_complex is True, and so is onesided; it cannot be both"
-                               : "window is complex; set return_complex");
-  if (s->status == FNZ_OK && fnzi_dec_array_size(a, -2) != (f.half ? f.length / 2 + 1 : f.length))
-    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has %lld frequencies; n_fft %lld gives others",
-                    (long long)fnzi_dec_array_size(a, -2), (long long)f.length);
+  check_spectra(s, a, &f, to_complex);
   if (s->status != FNZ_OK)
     return;
   fnz_dtype real = fnzi_dec_array_dtype(a) == FNZ_C64 ? FNZ_F32 : FNZ_F64;

@@ -159,9 +159,14 @@ static void dots_i8(const fnzi_row_dots *d) {
  * -------------------------------- */
 enum { STEPS = FNZI_ROW_STEPS, STRIP = 512 };
 
-/* `steps` rows of b, from row k on, are added to `count` columns of row i, from column j on. */
-INLINE void step(const fnzi_row_dots *d, int64_t i, int64_t j, int64_t count, int64_t k, int steps,
-                 fnzi_row_kind kind) {
+/* `count` columns of row i of the result, from column j on. */
+typedef struct piece {
+  int64_t i, j, count;
+} piece;
+
+/* Adds `steps` rows of b, from row k on, to a piece. */
+INLINE void step(const fnzi_row_dots *d, piece p, int64_t k, int steps, fnzi_row_kind kind) {
+  const int64_t i = p.i, j = p.j, count = p.count;
   const float *a = d->a + i * d->a_row + k;
   float *c = d->c + i * d->c_row + j;
   int64_t b = k * d->b_row + j, at = 0;
@@ -190,10 +195,10 @@ INLINE void strip(const fnzi_row_dots *d, int64_t j, int64_t count, fnzi_row_kin
   int64_t k = 0;
   for (; k + STEPS <= d->depth; k += STEPS)
     for (int64_t i = 0; i < d->rows; i++)
-      step(d, i, j, count, k, STEPS, kind);
+      step(d, (piece){i, j, count}, k, STEPS, kind);
   if (k < d->depth)
     for (int64_t i = 0; i < d->rows; i++)
-      step(d, i, j, count, k, (int)(d->depth - k), kind);
+      step(d, (piece){i, j, count}, k, (int)(d->depth - k), kind);
 }
 
 INLINE void steps(const fnzi_row_dots *d, fnzi_row_kind kind) {

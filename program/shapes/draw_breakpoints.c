@@ -1,7 +1,7 @@
-/* draw_breakpoints.c - sizes at which an expression stops being equal to another one: at which a
+/* draw_breakpoints.c - sizes at which an expression stops being equal to a number: at which a
  * minimum changes sides, or a quotient becomes more than 0.
  *
- * needs   usual sizes, at which the program works and both expressions are equal
+ * needs   usual sizes, at which the program works and the expression has the number
  * gives   one after the other: each symbol at the first numbers above and below its own at which
  *         they differ, and next to these, with the other sizes unchanged and with larger ones */
 #include "program/shapes/equations.h"
@@ -12,38 +12,35 @@ enum {
 };
 static const int64_t FARTHEST = 1ll << 40;
 
-typedef struct turns {
+typedef struct drawing {
   const fnzi_sizes *s;
-  const fnzi_expr *expr, *like;
+  const fnzi_constant *constant;
   fnzi_point *point;
   uint8_t *parts; /* of the expression, by their ids */
-} turns;
+} drawing;
 
-static fnz_status find_parts(turns *t, fnzi_arena *arena) {
-  size_t count = (size_t)t->expr->id + 1; /* parts come first */
+static fnz_status find_parts(drawing *t, fnzi_arena *arena) {
+  size_t count = (size_t)t->constant->expr->id + 1; /* parts come first */
   FNZI_NEW(arena, t->s->set.all.count, &t->parts);
-  t->parts[t->expr->id] = true;
+  t->parts[t->constant->expr->id] = true;
   fnzi_mark_parts(t->s, count, t->parts);
   return FNZ_OK;
 }
 
-static fnz_status differ_at(turns *t, const fnzi_expr *symbol, int64_t number, bool *out) {
-  bool known[2];
-  int64_t numbers[2];
+static fnz_status differ_at(drawing *t, const fnzi_expr *symbol, int64_t number, bool *out) {
+  bool known;
+  int64_t is;
   FNZ_TRY(fnzi_point_set(t->point, symbol, number));
-  FNZ_TRY(fnzi_point_int(t->point, t->expr, &known[0], &numbers[0]));
-  FNZ_TRY(fnzi_point_int(t->point, t->like, &known[1], &numbers[1]));
-  *out = known[0] && known[1] && numbers[0] != numbers[1];
+  FNZ_TRY(fnzi_point_int(t->point, t->constant->expr, &known, &is));
+  *out = known && is != t->constant->number;
   return FNZ_OK;
 }
 
-/* The nearest number in this direction (1 or -1) at which they differ, as far as longer and longer
- * steps meet one; *found false when they do not. */
-static fnz_status find_turn(turns *t, const fnzi_expr *symbol, int64_t from, int64_t direction,
-                            const fnzi_bounds *b, int64_t *out, bool *found) {
-  int64_t same = 0, step = 1;
-  int64_t room = direction > 0 ? (b->max < FARTHEST ? b->max : FARTHEST) - from
-                               : from - (b->min > -FARTHEST ? b->min : -FARTHEST);
+/* The nearest number to *out in this direction (1 or -1) at which they differ, if longer and longer
+ * steps within `room` meet one; *found is false if they do not. */
+static fnz_status find_nearest(drawing *t, const fnzi_expr *symbol, int64_t direction, int64_t room,
+                               int64_t *out, bool *found) {
+  int64_t from = *out, same = 0, step = 1;
   *found = false;
   while (!*found && same < room) {
     step = step < room ? step : room;
@@ -62,12 +59,15 @@ static fnz_status find_turn(turns *t, const fnzi_expr *symbol, int64_t from, int
 }
 
 /* The number of the symbol that is wanted in one of the ways. */
-static fnz_status number_at(turns *t, const fnzi_expr *symbol, size_t way, const fnzi_bounds *b,
+static fnz_status number_at(drawing *t, const fnzi_expr *symbol, size_t way, const fnzi_bounds *b,
                             int64_t *out, bool *found) {
-  int64_t from, direction = way < 2 ? 1 : -1;
-  FNZ_TRY(fnzi_point_int(t->point, symbol, found, &from));
-  if (*found)
-    FNZ_TRY(find_turn(t, symbol, from, direction, b, out, found));
+  int64_t direction = way < 2 ? 1 : -1;
+  FNZ_TRY(fnzi_point_int(t->point, symbol, found, out));
+  if (!*found)
+    return FNZ_OK;
+  int64_t room = direction > 0 ? (b->max < FARTHEST ? b->max : FARTHEST) - *out
+                               : *out - (b->min > -FARTHEST ? b->min : -FARTHEST);
+  FNZ_TRY(find_nearest(t, symbol, direction, room, out, found));
   *out += *found && way % 2 ? direction : 0;
   *found = *found && *out >= b->min && *out <= b->max;
   return FNZ_OK;
@@ -88,14 +88,14 @@ static fnz_status make_room(const fnzi_sizes *s, int64_t number, const fnzi_boun
 }
 
 /* The k-th symbol of the expression, NULL when there are no more. */
-static const fnzi_expr *symbol_at(const turns *t, size_t k) {
+static const fnzi_expr *symbol_at(const drawing *t, size_t k) {
   for (size_t i = 0; i < t->s->free.count; i++)
     if (t->parts[t->s->free.data[i]->id] && k-- == 0)
       return t->s->free.data[i];
   return NULL;
 }
 
-static fnz_status set_turn(turns *t, size_t k, fnzi_arena *arena, bool *more, bool *found) {
+static fnz_status set_breakpoint(drawing *t, size_t k, fnzi_arena *arena, bool *more, bool *found) {
   const fnzi_expr *symbol = symbol_at(t, k / 2 / WAYS);
   const fnzi_condition *broken;
   fnzi_bounds *bounds;
@@ -117,15 +117,15 @@ static fnz_status set_turn(turns *t, size_t k, fnzi_arena *arena, bool *more, bo
   return FNZ_OK;
 }
 
-fnz_status fnzi_draw_turn(const fnzi_sizes *s, const fnzi_expr *e, const fnzi_expr *like, size_t k,
-                          fnzi_point *point, bool *more, bool *found) {
-  turns t = {s, e, like, point, NULL};
+fnz_status fnzi_draw_breakpoint(const fnzi_sizes *s, const fnzi_constant *constant, size_t k,
+                                fnzi_point *point, bool *more, bool *found) {
+  drawing t = {s, constant, point, NULL};
   fnzi_arena arena;
   *more = *found = false;
   fnzi_arena_init(&arena, s->set.ctx);
   fnz_status status = find_parts(&t, &arena);
   if (status == FNZ_OK)
-    status = set_turn(&t, k, &arena, more, found);
+    status = set_breakpoint(&t, k, &arena, more, found);
   fnzi_arena_free(&arena);
   return status;
 }

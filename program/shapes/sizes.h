@@ -209,11 +209,15 @@ FNZ_MUST_CHECK fnz_status fnzi_draw_recorded(fnzi_draw *draw, fnzi_point *point,
  * numbers and gets the special ones; *found says that they keep to the conditions. */
 FNZ_MUST_CHECK fnz_status fnzi_draw_special(fnzi_draw *draw, size_t k, fnzi_point *point,
                                             bool *more, bool *found);
-/* Numbers at which `expr` is not the same as `like`, which it is at the point's own, likewise. They
- * may be large. */
-FNZ_MUST_CHECK fnz_status fnzi_draw_turn(const fnzi_sizes *sizes, const fnzi_expr *expr,
-                                         const fnzi_expr *like, size_t k, fnzi_point *point,
-                                         bool *more, bool *found);
+/* An expression, and the number that it has at usual sizes. */
+typedef struct fnzi_constant {
+  const fnzi_expr *expr;
+  int64_t number;
+} fnzi_constant;
+/* Sizes at which the expression has another number, likewise. They may be large. */
+FNZ_MUST_CHECK fnz_status fnzi_draw_breakpoint(const fnzi_sizes *sizes,
+                                               const fnzi_constant *constant, size_t k,
+                                               fnzi_point *point, bool *more, bool *found);
 /* At these numbers the values with symbolic sizes have no more elements than a program may take
  * time and memory for. The limit is needed because a file may claim any size. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_are_bearable(const fnzi_sizes *sizes, fnzi_point *point,

@@ -264,6 +264,7 @@ static inline int standin_lane() {
 #define LOAD(type, address)        standin_load<type>(address)
 #define STORE(type, address, what) standin_store<type>(address, what)
 #define SHARED(type, name, count)  static standin_shared<type, count> name
+#define SHARED_FIELD(type, name, count) standin_shared<type, count> &name
 #define KERNEL(name, threads, ...)                                                                 \
   static void name##_body(__VA_ARGS__);                                                            \
   extern "C" const int name##_operands = standin_operands(name##_body),                            \

@@ -4,20 +4,22 @@
     functions.py ALLOWED ROOT FOLDER ...     compares
     functions.py --write ALLOWED ROOT FOLDER ...
 
-A function begins in the first column and ends with a brace there, as clang-format leaves it. Its lines are those from its
+A function, which a macro may open, begins in the first column and ends with a brace there, as clang-format leaves it. Its lines are those from its
 name to that brace. ALLOWED has a line for each function with more: FILE FUNCTION PARAMETERS LINES."""
 import os
 import re
 import sys
 
 MOST_PARAMETERS, MOST_LINES = 6, 40
-HEAD = re.compile(r"^(?!typedef|struct|enum|union|#|//|/\*)[a-z][^;={}]*?\b(\w+)\((.*)\) \{$", re.S)
+HEAD = re.compile(r"^(?!typedef|struct|enum|union|#|//|/\*)[A-Za-z_][^;={}]*?\b(\w+)\((.*)\) \{$", re.S)
+MACRO = re.compile(r"^[A-Z_]+\((\w+)\) \{$")  # one that writes the head, such as DECOMP(fft)
+ALONE = re.compile(r"[A-Z_]+\(.*\)$")  # a macro that writes the whole function
 
 
 def parameters(text):
     depth, count = 0, 1
     for c in text:
-        depth += (c in "([{") - (c in ")]}")
+        depth += (c in "([{<") - (c in ")]}>")
         count += c == "," and depth == 0
     return 0 if text.strip() in ("", "void") else count
 
@@ -29,16 +31,18 @@ def functions(path):
     at = 0
     while at < len(lines):
         first = at
-        if not re.match(r"[a-z]", lines[at]):
+        if not re.match(r"[A-Za-z_]", lines[at]):
             at += 1
             continue
-        while at < len(lines) and not re.search(r"[;{}]$", lines[at]):
+        while at < len(lines) and not re.search(r"[;{}]$", lines[at]) and not ALONE.match(lines[at]):
             at += 1
-        head = HEAD.match("\n".join(lines[first : at + 1]))
+        text = "\n".join(lines[first : at + 1])
+        macro = MACRO.match(text)
+        head = macro or HEAD.match(text)
         if head and head.group(1) not in ("if", "for", "while", "switch"):
             while at < len(lines) and lines[at] != "}":
                 at += 1
-            yield head.group(1), parameters(head.group(2)), at - first + 1
+            yield head.group(1), 0 if macro else parameters(head.group(2)), at - first + 1
         at += 1
 
 
@@ -46,7 +50,7 @@ def found(root, folders):
     for folder in folders:
         for where, _, names in sorted(os.walk(os.path.join(root, folder))):
             for name in sorted(names):
-                if not name.endswith((".c", ".h", ".cc")):
+                if not name.endswith((".c", ".h", ".cc", ".cu", ".cuh")):
                     continue
                 path = os.path.join(where, name)
                 for function, count, lines in functions(path):
@@ -60,7 +64,10 @@ def main():
     allowed, root, *folders = arguments[write:]
     now = dict(found(root, folders))
     if write:
+        with open(allowed, encoding="utf-8") as file:
+            comments = [line for line in file if line.startswith("#")]
         with open(allowed, "w", encoding="utf-8") as file:
+            file.writelines(comments)
             for (path, function), (count, lines) in sorted(now.items()):
                 file.write(f"{path} {function} {count} {lines}\n")
         return 0
