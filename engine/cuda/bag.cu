@@ -13,7 +13,7 @@ VALUE bool bag_counts(const int64_t *n, int64_t row) {
   return row != n[BAG_PADDING] && row >= 0 && row < n[BAG_ROWS];
 }
 
-/* Of indices, and of bags. */
+/* Checks index `at`, if there is one, and bag `at`. */
 VALUE void formula_bag_checked(int64_t at, const cells *w, const int64_t *n, const double *d) {
   bool ok = true;
   if (at < n[BAG_COUNT]) {

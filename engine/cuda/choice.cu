@@ -7,7 +7,7 @@ VALUE void formula_score(int64_t at, const cells *w, const int64_t *n, const dou
                     choice_score((const choice *)n, weight, fnzi_cpu_real_at(&w[1], at)));
 }
 
-/* Of a run of a row; then of a row. */
+/* The best score of a run of a row, then that of a row. */
 VALUE void formula_best_of_run(int64_t at, const cells *w, const int64_t *n, const double *d) {
   (void)d;
   integer_put(&w[1], at, choice_best((const choice *)n, &w[0], at));
@@ -27,7 +27,7 @@ VALUE void formula_best_score(int64_t at, const cells *w, const int64_t *n, cons
   integer_put(&w[3], at, best);
 }
 
-/* Of an element, which the first samples of its row have a place for. */
+/* Stores an element at its rank, if the row has that many samples. */
 VALUE void formula_ranked_score(int64_t at, const cells *w, const int64_t *n, const double *d) {
   const choice *c = (const choice *)n;
   const int64_t row = at / c->places, rank = choice_rank(c, &w[1], at);

@@ -1,5 +1,4 @@
-/* create.cu - an element of what kernels/cpu/create.c counts, and of what a triangle keeps
- * (kernels/cpu/move.c). */
+/* create.cu - elements of ranges (kernels/cpu/create.c) and of triangles (kernels/cpu/move.c). */
 VALUE void formula_line(int64_t at, const cells *w, const int64_t *n, const double *d) {
   if (w[0].bytes == 4)
     STORE(float, w[0].at + 4 * at, line_single((float)d[0], (float)d[1], at));

@@ -5,7 +5,8 @@ VALUE void formula_distance(int64_t at, const cells *w, const int64_t *n, const 
   fnzi_cpu_real_put(&w[2], at, distance(&w[0], &w[1], a * n[0], b * n[0], n[0], d[0]));
 }
 
-/* Pairs (0, 1), (0, 2) ... (1, 2) ...: how many come before those of `first`. */
+/* Pairs are in the order (0, 1), (0, 2) ... (1, 2) ...: the number of pairs before (first, first + 1).
+ */
 VALUE int64_t pairs_before(int64_t first, int64_t count) {
   return first * (2 * count - first - 1) / 2;
 }

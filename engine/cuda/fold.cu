@@ -1,4 +1,4 @@
-/* fold.cu - what kernels/folds.def stands on: its rows become types with functions. */
+/* fold.cu - words that kernels/folds.def uses: its rows become types with functions. */
 VALUE float PLUS(float a, float x) {
   return a + x;
 }

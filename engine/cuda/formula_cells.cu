@@ -4,8 +4,8 @@ struct cells {
   char *at;
   int bytes; /* of an element */
 };
-/* Of a kernel's windows the last one is the flag; in place of those before it a generator's seed
- * and offset, where it draws from one. */
+/* The last window of a kernel is the flag. If the kernel draws random numbers, the generator's seed
+ * and offset are in the windows before it. */
 enum { WINDOWS = 8, SEED = WINDOWS - 3, OFFSET, FLAG };
 typedef cells fnzi_cpu_reals;
 typedef cells fnzi_cpu_reals_out;
@@ -58,8 +58,8 @@ VALUE void refuse_unless(bool holds, const cells *w) {
     STORE(uint32_t, w[FLAG].at, 1u);
 }
 
-/* What kernels/cpu/random_values.h stands on. PyTorch has these fast functions of floats, and its
- * numbers are those that they give. */
+/* Words that kernels/cpu/random_values.h uses. PyTorch draws with these fast functions of floats, so
+ * other functions would give other numbers. */
 #define RANDOM_OUT const cells *
 VALUE void random_put(const cells *x, int64_t i, double v) {
   if (x->bytes == 1)

@@ -24,7 +24,7 @@ template <class Fold, class T> VALUE T join_block(T mine) {
   return mine;
 }
 
-/* Of a block whose warps have the same rows, one for each lane. */
+/* All warps of the block have the same rows, one for each lane. */
 template <class Fold, class T> VALUE T join_across(T mine) {
   SHARED(T, parts, 256);
   parts[threadIdx.x] = mine;
@@ -36,7 +36,7 @@ template <class Fold, class T> VALUE T join_across(T mine) {
   return mine;
 }
 
-/* An element and its place; -1: none yet. Of equal ones the first is taken. */
+/* An element and its place; -1: none yet. The first of equal elements is taken. */
 template <class T> struct picked {
   T value;
   int64_t at;
@@ -94,7 +94,7 @@ template <class Pick, class T> VALUE picked<T> join_picked_across(picked<T> mine
   return mine;
 }
 
-/* --- Scans: what has come before is handed on --------------------------------------------------- */
+/* --- Scans: each thread gets the sum of the elements before its own ---------------------------- */
 template <class Run, class T> struct over {
   VALUE picked<T> take(picked<T> a, picked<T> x) {
     return Run::takes_over(a.value, x.value) ? x : a;
@@ -108,8 +108,8 @@ template <class T> VALUE picked<T> from_below(picked<T> mine, int by) {
   return {(T)__shfl_up_sync(~0u, mine.value, by), (int64_t)__shfl_up_sync(~0u, mine.at, by)};
 }
 
-/* Of `each` times 256 elements, of which a thread has one in each 256, and all before them, of which
- * `sum` is the sum; it becomes that of all these. A block waits twice for all of them. */
+/* Running sums of `each` times 256 elements; a thread has one in each 256. `sum` is the sum of all
+ * elements before them, and then includes them. The threads of a block wait for each other twice. */
 template <class Fold, class T, int each> VALUE void scan_block(T (&mine)[each], T &sum, bool is_first) {
   SHARED(T, parts, 8 * each);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

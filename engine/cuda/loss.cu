@@ -1,6 +1,6 @@
 /* loss.cu - losses of kernels/cpu/special_loss.c, and their sums in order. */
 
-/* Of so many: a thread has LOSS_RUN of them. */
+/* A thread adds LOSS_RUN losses. */
 VALUE void formula_loss_sum(int64_t at, const cells *w, const int64_t *n, const double *d) {
   const int64_t start = at * LOSS_RUN, end = start + LOSS_RUN < n[0] ? start + LOSS_RUN : n[0];
   double sum = 0;
@@ -20,8 +20,8 @@ VALUE void formula_loss_end(int64_t at, const cells *w, const int64_t *n, const 
     fnzi_cpu_real_put(&w[3], at, total);
 }
 
-/* The loss at a position, and what it weighs where there is a place for that. Windows: logarithms,
- * weights, labels. Integers: classes, positions side by side, the label that is ignored, whether
+/* The loss at a position, and its weight if there is a window for it. Windows: logarithms, weights,
+ * labels. Integers: classes, positions side by side, the label that is ignored, whether
  * there are weights. */
 VALUE void formula_class_loss(int64_t at, const cells *w, const int64_t *n, const double *d) {
   const int64_t label = integer_at(&w[2], at), start = at / n[1] * n[0] * n[1] + at % n[1];
@@ -35,8 +35,8 @@ VALUE void formula_class_loss(int64_t at, const cells *w, const int64_t *n, cons
     fnzi_cpu_real_put(&w[4], at, weight);
 }
 
-/* The loss at a position, of scores whose logarithms of probabilities are taken; and what it weighs,
- * where there is a place for it. Windows: scores, weights, labels or probabilities. Integers:
+/* The loss at a position, from scores: their logarithms of probabilities are computed here. Also its
+ * weight, if there is a window for it. Windows: scores, weights, labels or probabilities. Integers:
  * classes, positions side by side, the label that is ignored, whether there are labels, and
  * weights. */
 VALUE double entropy_weight(const cells *w, const int64_t *n, int64_t k) {
@@ -48,7 +48,7 @@ VALUE double entropy_most(double a, double x) {
   return x > a || x != x ? (a != a ? a : x) : a;
 }
 
-/* One thread goes along the classes, */
+/* One thread goes along the classes. */
 struct by_thread {
   __device__ int first() const {
     return 0;
@@ -107,7 +107,8 @@ VALUE void formula_entropy(int64_t at, const cells *w, const int64_t *n, const d
   entropy_of(one, at, w, n, d);
 }
 
-/* or the threads of a block in turns, where these are many; what they found is joined in pairs. */
+/* If there are many classes, the threads of a block take them in turns and join their results in
+ * pairs. */
 template <class Parts> struct by_block {
   Parts &parts;
   __device__ int first() const {

@@ -1,8 +1,9 @@
-/* masked.cu - true places that take elements in order (kernels/cpu/scatter.c): blocks count those of
- * a tile each, and then know how many come before. Integers: elements, those of the source. */
+/* masked.cu - true places take elements in order (kernels/cpu/scatter.c). Each block counts the true
+ * places of a tile; the sums of these counts say where each tile begins. Integers: elements, and
+ * elements of the source. */
 enum { MASKED_EACH = MASKED_TILE / 256 };
 
-/* Of the elements from `first` on. */
+/* Counts true places from `first` on. */
 VALUE int masked_count(const cells *mask, int64_t first, int64_t end) {
   int count = 0;
   for (int64_t i = first; i < first + MASKED_EACH && i < end; i++)

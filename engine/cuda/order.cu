@@ -1,7 +1,8 @@
-/* order.cu - the element of a sorted row that stands at a place of kernels/cpu/order_values.h. */
+/* order.cu - the element of a sorted row at an index that kernels/cpu/order_values.h chooses. */
 
-/* An equal one stands beside it, and which of them it is follows from eager's steps: not in a sort
- * of few, and of a median without a place only its bits count, which both zeros have. */
+/* Eager's steps decide which of several equal elements is chosen. This does not matter for a short
+ * row that is sorted. For a median without its place it matters only if these are zeros, whose bits
+ * may differ. */
 VALUE bool depends_on_steps(SORTED row, int64_t i, const int64_t *n) {
   const int64_t key = sorted_key(row, i);
   const bool has_equal = (i > 0 && sorted_key(row, i - 1) == key) ||

@@ -1,7 +1,8 @@
-/* product.cu - products of matrices, and convolutions as such, by blocks of 256 threads. What is
- * multiplied is O's: its sums' type, a(batch, i, k), b(batch, k, j) and put(batch, i, j, sum).
+/* product.cu - products of matrices, and convolutions as such, by blocks of 256 threads. O, which
+ * text_product.c writes, has the type of sums, the factors a(batch, i, k) and b(batch, k, j), and
+ * put(batch, i, j, sum).
  *
- * Each sum is formed in an order that depends on sizes alone. */
+ * Sizes alone decide the order of each sum. */
 namespace product {
 enum { TILE = 64, DEPTH = 16, LINE = TILE + 1, EACH = 4, ACROSS = TILE / EACH, THREADS = 256 };
 
@@ -59,8 +60,8 @@ VALUE cell_C128 scaled(cell_C128 a, double by) {
   return v;
 }
 
-/* A block has a tile of 64 by 64 results, of which a thread has 4 by 4; both factors come by 16 of
- * k. Threads that follow one another read what does, along i and j or along k. */
+/* A block has a tile of 64 by 64 results, and each thread 4 by 4 of them. Both factors are loaded by
+ * 16 of k. Threads that follow one another read what does, along i and j or along k. */
 template <class O>
 VALUE void product_by_tiles(const O &o, int64_t batch, int64_t m, int64_t n, int64_t depth) {
   typedef typename O::sum sum;

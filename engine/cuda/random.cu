@@ -1,5 +1,5 @@
-/* random.cu - what kernels/cpu/random_philox.c draws: a block of words, or what is made of numbers
- * that were drawn. */
+/* random.cu - the draws of kernels/cpu/random_philox.c: a block of words, and results that are made
+ * of drawn numbers. */
 VALUE random_source source_of(const cells *w) {
   const random_source s = {(uint64_t)w[SEED].at, (uint64_t)w[OFFSET].at};
   return s;
@@ -55,7 +55,7 @@ VALUE void formula_moved(int64_t at, const cells *w, const int64_t *n, const dou
                     random_moved(w[2].bytes == 8, n[0], n[1] != 0, normal, deviation, mean));
 }
 
-/* Integers: the bits that are kept, and the one that is a sign. */
+/* Integers: the bits to keep, and the bit of the sign. */
 VALUE void formula_random_key(int64_t at, const cells *w, const int64_t *n, const double *d) {
   integer_put(&w[1], at, random_key(integer_at(&w[0], at), n[0], n[1]));
 }

@@ -33,8 +33,8 @@ VALUE bool one_has(bool mine) {
   return is_said;
 }
 
-/* Of many few, a row by a block: its first thread keeps the heap, in which only an element below its
- * top has a place; the others look for these. */
+/* Few elements of a long row, by a block: its first thread keeps the heap. Only elements below the top
+ * of the heap enter it, and the other threads look for them. */
 VALUE void formula_few_chosen(int64_t at, const cells *w, const int64_t *n, const double *d) {
   SHARED(int64_t, keys, SORT_TILE);
   SHARED(int64_t, top, 1);

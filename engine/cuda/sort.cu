@@ -63,7 +63,8 @@ VALUE int64_t sort_before(const cells *keys, int64_t start, int64_t count, int64
   return low;
 }
 
-/* Keys and places, merged ones; at: by rows, runs and those of a run that count. */
+/* Keys and places, and the same merged. `at` counts by rows, runs, and the elements of a run that are
+ * kept. */
 VALUE void formula_merged(int64_t at, const cells *w, const int64_t *n, const double *d) {
   const int64_t length = n[SORT_LENGTH], run = n[SORT_WIDTH], keep = n[SORT_KEEP],
                 count = run < keep ? run : keep, runs = (length + run - 1) / run,
@@ -95,8 +96,8 @@ VALUE void formula_ranked(int64_t at, const cells *w, const int64_t *n, const do
     integer_put(&w[places], to, place);
 }
 
-/* Of sorted keys where the run of equal ones ends that begins there, from the start of the row; 0:
- * none begins. */
+/* The end of the run of equal keys that begins at `at`, from the start of the row; 0 if none begins
+ * there. */
 VALUE void formula_run_end(int64_t at, const cells *w, const int64_t *n, const double *d) {
   const int64_t i = at % n[SORT_LENGTH], key = integer_at(&w[0], at);
   const bool begins = i == 0 || integer_at(&w[0], at - 1) != key;

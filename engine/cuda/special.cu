@@ -1,4 +1,4 @@
-/* special.cu - kernels/special_functions.def, whose rows stand behind it, as formulas. */
+/* special.cu - the rows of kernels/special_functions.def, which follow in the text, as formulas. */
 #define OF_ONE(op, function)                                                                       \
   VALUE void formula_##op(int64_t at, const cells *w, const int64_t *n, const double *d) {         \
     fnzi_cpu_real_put(&w[2], at, function(fnzi_cpu_real_at(&w[0], at)));                           \

@@ -5,7 +5,8 @@ VALUE void formula_asserted(int64_t at, const cells *w, const int64_t *n, const 
   refuse_unless(LOAD(uint8_t, w[0].at) != 0, w);
 }
 
-/* The truth is there; whoever finds a difference takes it away. Integers: whether they are. */
+/* The result is true before the kernel; a thread that finds a difference makes it false. Integers:
+ * whether elements are integers. */
 VALUE void formula_differs(int64_t at, const cells *w, const int64_t *n, const double *d) {
   const bool same = n[0] ? integer_at(&w[0], at) == integer_at(&w[1], at)
                          : fnzi_cpu_real_at(&w[0], at) == fnzi_cpu_real_at(&w[1], at);
