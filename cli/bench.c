@@ -25,18 +25,6 @@ static double now_us(void) {
 
 /* --- Memory -------------------------------------------------------------------------------------
  */
-static int take_memory(benching *b) {
-  size_t inputs = fnz_executable_count(b->call->executable, FNZ_SIDE_INPUT),
-         outputs = fnz_executable_count(b->call->executable, FNZ_SIDE_OUTPUT);
-  b->in = calloc(inputs + 1, sizeof *b->in);
-  b->out = calloc(outputs + 1, sizeof *b->out);
-  b->geometries = calloc(inputs + 1, sizeof *b->geometries);
-  b->strides = calloc((inputs + 1) * FNZ_MAX_RANK, sizeof *b->strides);
-  b->engine = calloc((size_t)b->rounds, sizeof *b->engine);
-  b->interpreter = calloc((size_t)b->rounds, sizeof *b->interpreter);
-  bool all = b->in && b->out && b->geometries && b->strides && b->engine && b->interpreter;
-  return all ? CLI_DONE : cli_fail(b->call, FNZ_CLASS_NOMEM, "", "out of memory");
-}
 
 static int run_interpreter(benching *b, double *us) {
   cli_call *call = b->call;
@@ -220,7 +208,17 @@ static int prepare(benching *b) {
       cli_check(call, fnz_workspace_create(call->ctx, call->executable, &call->workspace), NULL));
   CLI_TRY(cli_check(call, fnz_executable_state_create(call->ctx, call->executable, &call->state),
                     NULL));
-  CLI_TRY(take_memory(b));
+  size_t inputs = fnz_executable_count(b->call->executable, FNZ_SIDE_INPUT),
+         outputs = fnz_executable_count(b->call->executable, FNZ_SIDE_OUTPUT);
+  b->in = calloc(inputs + 1, sizeof *b->in);
+  b->out = calloc(outputs + 1, sizeof *b->out);
+  b->geometries = calloc(inputs + 1, sizeof *b->geometries);
+  b->strides = calloc((inputs + 1) * FNZ_MAX_RANK, sizeof *b->strides);
+  b->engine = calloc((size_t)b->rounds, sizeof *b->engine);
+  b->interpreter = calloc((size_t)b->rounds, sizeof *b->interpreter);
+  bool all = b->in && b->out && b->geometries && b->strides && b->engine && b->interpreter;
+  if (!all)
+    return cli_fail(b->call, FNZ_CLASS_NOMEM, "", "out of memory");
   return find_inputs(b);
 }
 

@@ -93,7 +93,12 @@ static void *load(const char *name) {
   return dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-static int find_create(const cli_call *call, create_fn **out) {
+static int open_mpi(cli_call *call, const groups *g) {
+  char message[FNZ_COLLECTIVES_MESSAGE_BYTES];
+  fnz_mpi_options options = FNZ_MPI_OPTIONS_INIT;
+  create_fn *create = NULL;
+  options.groups = g->data;
+  options.ngroups = g->count;
   char name[64];
   snprintf(name, sizeof name, "libfnz_mpi.so.%d.%d", FNZ_VERSION_MAJOR, FNZ_VERSION_MINOR);
   void *library = load(name);
@@ -104,17 +109,7 @@ static int find_create(const cli_call *call, create_fn **out) {
                     "%s cannot be used (%s); build fnz with MPI and -DFNZ_MPI=ON, and install the "
                     "library next to the command",
                     name, why ? why : "no reason is known");
-  memcpy(out, &found, sizeof found);
-  return CLI_DONE;
-}
-
-static int open_mpi(cli_call *call, const groups *g) {
-  char message[FNZ_COLLECTIVES_MESSAGE_BYTES];
-  fnz_mpi_options options = FNZ_MPI_OPTIONS_INIT;
-  create_fn *create = NULL;
-  options.groups = g->data;
-  options.ngroups = g->count;
-  CLI_TRY(find_create(call, &create));
+  memcpy(&create, &found, sizeof found);
   fnz_collectives *c = NULL;
   fnz_status status = create(&options, &c, message);
   if (status == FNZ_BAD_INPUT)

@@ -18,16 +18,13 @@ void cli_color_choose(const char *when) {
   mode = !when || strcmp(when, "auto") == 0 ? AUTO : strcmp(when, "always") == 0 ? ALWAYS : NEVER;
 }
 
-/* https://no-color.org: any text that is not empty. */
-static bool is_colored(FILE *to) {
-  const char *none = getenv("NO_COLOR");
-  return mode == ALWAYS || (mode == AUTO && !(none && *none) && cli_is_terminal(to));
-}
-
 const char *cli_color(FILE *to, cli_hue hue) {
   static const char *const codes[] = {
       [CLI_HUE_BAD] = "\033[1;31m", [CLI_HUE_GOOD] = "\033[32m",  [CLI_HUE_WARNING] = "\033[33m",
       [CLI_HUE_BOLD] = "\033[1m",   [CLI_HUE_FIRST] = "\033[31m", [CLI_HUE_SECOND] = "\033[32m",
       [CLI_HUE_NONE] = "\033[0m"};
-  return is_colored(to) ? codes[hue] : "";
+  /* https://no-color.org: any text that is not empty. */
+  const char *none = getenv("NO_COLOR");
+  return mode == ALWAYS || (mode == AUTO && !(none && *none) && cli_is_terminal(to)) ? codes[hue]
+                                                                                     : "";
 }

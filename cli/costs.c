@@ -85,22 +85,6 @@ void cli_print_cost_place(const fnz_cost *c) {
     printf("  %-*seach time that its body runs\n", CLI_LABEL, "when");
 }
 
-/* The node of the program as read, and what became of it if that is another operator. */
-static int print_nodes_of(cli_call *call, const fnz_cost *c) {
-  if (c->node == SIZE_MAX)
-    return CLI_DONE;
-  const fnz_origin *o = fnz_origins_at(call->origins, c->graph, c->node);
-  const fnz_node_info made = fnz_program_node(call->functional, c->graph, c->node);
-  bool is_known = o->node != SIZE_MAX;
-  if (is_known)
-    CLI_TRY(cli_print_node_here(call, "node", call->program, o->graph, o->node));
-  if (is_known &&
-      strcmp(fnz_program_node(call->program, o->graph, o->node).target, made.target) == 0)
-    return CLI_DONE;
-  return cli_print_node_here(call, is_known ? "becomes" : "node", call->functional, c->graph,
-                             c->node);
-}
-
 /* ", transformers/models/llama/modeling_llama.py:215": without the folder of all packages. */
 static void print_place(const char *source) {
   fnz_place place = fnz_source_place(source);
@@ -127,7 +111,18 @@ static int print_entry(cli_call *call, const fnz_cost *c, const char *said) {
   printf("\n%s: %s", bytes, times);
   print_place(c->source);
   putchar('\n');
-  CLI_TRY(print_nodes_of(call, c));
+  /* The node of the program as read, and what became of it if that is another operator. */
+  if (c->node != SIZE_MAX) {
+    const fnz_origin *o = fnz_origins_at(call->origins, c->graph, c->node);
+    const fnz_node_info made = fnz_program_node(call->functional, c->graph, c->node);
+    bool is_known = o->node != SIZE_MAX;
+    if (is_known)
+      CLI_TRY(cli_print_node_here(call, "node", call->program, o->graph, o->node));
+    if (!is_known ||
+        strcmp(fnz_program_node(call->program, o->graph, o->node).target, made.target) != 0)
+      CLI_TRY(cli_print_node_here(call, is_known ? "becomes" : "node", call->functional, c->graph,
+                                  c->node));
+  }
   if (c->output != SIZE_MAX) {
     if (c->graph)
       printf("  %-*sresult %zu of graph %zu", CLI_LABEL, "made for", c->output, c->graph);
@@ -239,7 +234,11 @@ static void json_entry(const cli_call *call, fnzi_json_out *w, const fnz_cost *c
   fnzi_json_close(w, '}');
 }
 
-static int json_sums(cli_call *call, fnzi_json_out *w) {
+int cli_json_costs(cli_call *call, fnzi_json_out *w) {
+  if (!call->costs) {
+    fnzi_json_out_text(w, "no_run", call->no_run);
+    return CLI_DONE;
+  }
   fnz_cost_sums s = FNZ_COST_SUMS_INIT;
   CLI_TRY(cli_check(call, fnz_costs_get_sums(call->ctx, call->costs, &s), NULL));
   fnzi_json_open_as(w, "run", '{');
@@ -250,15 +249,6 @@ static int json_sums(cli_call *call, fnzi_json_out *w) {
   fnzi_json_out_count(w, "interpreted", s.interpreted);
   fnzi_json_out_text(w, "sizes", fnz_costs_sizes(call->costs));
   fnzi_json_close(w, '}');
-  return CLI_DONE;
-}
-
-int cli_json_costs(cli_call *call, fnzi_json_out *w) {
-  if (!call->costs) {
-    fnzi_json_out_text(w, "no_run", call->no_run);
-    return CLI_DONE;
-  }
-  CLI_TRY(json_sums(call, w));
   fnzi_json_open_lines(w, "costs", '[', 4, 2);
   for (size_t i = 0; i < fnz_costs_count(call->costs); i++)
     if (cli_cost_is_shown(call, fnz_costs_at(call->costs, i)))

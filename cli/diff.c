@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static int read_both(cli_call *call) {
-  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
-  return cli_read_program(call, call->operands[1], &call->other);
-}
-
 /* --- for people ------------------------------------------------------------------------------- */
 static void print_side(const char *file, const fnz_difference_side *side, int width, cli_hue hue) {
   if (!*side->text)
@@ -62,7 +57,8 @@ static int tell(cli_call *call, const fnz_difference *d) {
 
 int cli_diff(cli_call *call) {
   fnz_difference *difference = NULL;
-  CLI_TRY(read_both(call));
+  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
+  CLI_TRY(cli_read_program(call, call->operands[1], &call->other));
   fnz_status status = fnz_program_compare(call->ctx, call->program, call->other, &difference);
   if (status != FNZ_OK && status != FNZ_DIFFERENT)
     return cli_check(call, status, NULL);

@@ -6,13 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int functionalize(cli_call *call) {
-  call->keeps_origins = true;
-  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
-  CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
-  return cli_decompose_explained(call, call->operands[0]);
-}
-
 /* --- one node of the result ------------------------------------------------------------------- */
 /* Prints the bytes that a run copies for the node; if there are none, prints that if `nothing`. */
 static void print_bytes(const cli_call *call, size_t graph, size_t node, bool nothing) {
@@ -207,13 +200,6 @@ static int explain_text(cli_call *call) {
   return CLI_DONE;
 }
 
-static int explain_all(cli_call *call) {
-  if (call->made_of)
-    return cli_explain_steps(call);
-  CLI_TRY(call->costs ? cli_print_costs(call) : explain_text(call));
-  return explain_guards(call);
-}
-
 /* --- one node --------------------------------------------------------------------------------- */
 /* Returns the relation of a node of the source to a node of the result with this origin; NULL for
  * none. */
@@ -271,11 +257,6 @@ static int explain_source(cli_call *call, size_t graph, size_t node) {
   return CLI_DONE;
 }
 
-static int explain_result(cli_call *call, size_t graph, size_t node) {
-  printf("in the functional form:\n");
-  return explain_node(call, graph, node);
-}
-
 /* Places of a name: in the program as read, in its functional form, and in the decomposed form, if
  * it is another node. */
 typedef struct named {
@@ -286,19 +267,6 @@ typedef struct named {
 static bool stayed(const cli_call *call, const named *it) {
   const fnz_origin *o = fnz_origins_at(call->step_origins, it->step_graph, it->step);
   return o->reason != FNZ_REASON_STEP && o->graph == it->result_graph && o->node == it->result;
-}
-
-/* The functional form also has the names of inputs. */
-static int find_near(const cli_call *call, const char *name, char out[CLI_NEAR]) {
-  const fnzi_graph *g = fnzi_graph_at(call->functional, 0);
-  const char **names = malloc((g->values.count + 1) * sizeof *names);
-  if (!names)
-    return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
-  for (size_t i = 0; i < g->values.count; i++)
-    names[i] = g->values.data[i].name;
-  cli_near(name, names, g->values.count, out);
-  free(names);
-  return CLI_DONE;
 }
 
 static int find_named(cli_call *call, const char *name, named *out) {
@@ -315,7 +283,15 @@ static int find_named(cli_call *call, const char *name, named *out) {
   if (out->is_input)
     return CLI_DONE;
   char near[CLI_NEAR];
-  CLI_TRY(find_near(call, name, near));
+  /* The functional form also has the names of inputs. */
+  const fnzi_graph *g = fnzi_graph_at(call->functional, 0);
+  const char **names = malloc((g->values.count + 1) * sizeof *names);
+  if (!names)
+    return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
+  for (size_t i = 0; i < g->values.count; i++)
+    names[i] = g->values.data[i].name;
+  cli_near(name, names, g->values.count, near);
+  free(names);
   return cli_usage(call,
                    "no input and no result is called %s, neither in %s nor in its functional form, "
                    "as fnz show prints them%s",
@@ -329,8 +305,10 @@ static int explain_one(cli_call *call, const named *it) {
     CLI_TRY(explain_source(call, it->source_graph, it->source));
   if (it->in_source && it->in_result)
     putchar('\n');
-  if (it->in_result)
-    CLI_TRY(explain_result(call, it->result_graph, it->result));
+  if (it->in_result) {
+    printf("in the functional form:\n");
+    CLI_TRY(explain_node(call, it->result_graph, it->result));
+  }
   if ((it->in_source || it->in_result) && it->in_steps)
     putchar('\n');
   return it->in_steps ? cli_explain_step(call, it->step_graph, it->step) : CLI_DONE;
@@ -444,7 +422,10 @@ int cli_explain(cli_call *call) {
   CLI_TRY(check_copies(call));
   if (cli_has(call, CLI_STAGE))
     return explain_stage(call);
-  CLI_TRY(functionalize(call));
+  call->keeps_origins = true;
+  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
+  CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
+  CLI_TRY(cli_decompose_explained(call, call->operands[0]));
   if (cli_has(call, CLI_PLAN))
     return explain_plan(call);
   if (is_one)
@@ -453,6 +434,13 @@ int cli_explain(cli_call *call) {
     CLI_TRY(cli_costs_find(call));
   if (cli_has(call, CLI_JSON))
     return cli_explain_json(call, is_one ? concerns : NULL, &it);
-  CLI_TRY(is_one ? explain_one(call, &it) : explain_all(call));
+  if (is_one)
+    CLI_TRY(explain_one(call, &it));
+  else if (call->made_of)
+    CLI_TRY(cli_explain_steps(call));
+  else {
+    CLI_TRY(call->costs ? cli_print_costs(call) : explain_text(call));
+    CLI_TRY(explain_guards(call));
+  }
   return cli_flush();
 }

@@ -31,24 +31,20 @@ static void put_reason(fnzi_json_out *w, fnz_reason reason) {
   fnzi_json_out_text(w, "reason", fnz_reason_name(reason));
 }
 
-/* Writes the whole of a node that may be a step of another node. */
-static void put_step(const cli_call *call, fnzi_json_out *w, size_t graph, size_t node) {
-  const fnz_origin *o = fnz_origins_at(call->step_origins, graph, node);
-  const fnz_origin *whole =
-      o->node == SIZE_MAX ? NULL : fnz_origins_at(call->origins, o->graph, o->node);
-  bool is_step = o->reason == FNZ_REASON_STEP;
-  put_reason(w, is_step || !whole ? o->reason : whole->reason);
-  if (is_step && whole)
-    put_other(w, "step_of", call->functional, o->graph, o->node);
-  if (whole)
-    put_origin(w, call->program, whole);
-}
-
 static void put_explained(const cli_call *call, fnzi_json_out *w, size_t graph, size_t node) {
   fnzi_json_open(w, '{');
   cli_json_node(w, call->made_of ? call->made_of : call->functional, graph, node);
   if (call->made_of) {
-    put_step(call, w, graph, node);
+    /* Writes the whole of a node that may be a step of another node. */
+    const fnz_origin *o = fnz_origins_at(call->step_origins, graph, node);
+    const fnz_origin *whole =
+        o->node == SIZE_MAX ? NULL : fnz_origins_at(call->origins, o->graph, o->node);
+    bool is_step = o->reason == FNZ_REASON_STEP;
+    put_reason(w, is_step || !whole ? o->reason : whole->reason);
+    if (is_step && whole)
+      put_other(w, "step_of", call->functional, o->graph, o->node);
+    if (whole)
+      put_origin(w, call->program, whole);
   } else {
     const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
     put_reason(w, o->reason);

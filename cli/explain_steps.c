@@ -99,15 +99,11 @@ static bool is_of_one(const step *a, const step *b) {
   return a->whole_graph == b->whole_graph && a->whole == b->whole;
 }
 
-static size_t count_wholes(const step *steps, size_t count) {
+static int print_steps(cli_call *call, const step *steps, size_t count) {
   size_t wholes = count > 0;
   for (size_t i = 1; i < count; i++)
     wholes += !is_of_one(&steps[i], &steps[i - 1]);
-  return wholes;
-}
-
-static int print_steps(cli_call *call, const step *steps, size_t count) {
-  size_t wholes = count_wholes(steps, count), all = count_nodes(call->made_of);
+  size_t all = count_nodes(call->made_of);
   printf("%zu nodes: %zu are steps of %zu operators that were taken apart\n", all, count, wholes);
   for (size_t i = 0; i < count; i++) {
     const step *s = &steps[i];

@@ -60,15 +60,6 @@ static bool tell_progress(void *user, uint64_t done) {
   return cli_progress(f->call, &progress);
 }
 
-static unsigned checks_of(const char *against) {
-  if (!against)
-    return FNZI_CHECK_ALL;
-  return strcmp(against, "keep") == 0      ? FNZI_CHECK_KEEP
-         : strcmp(against, "strided") == 0 ? FNZI_CHECK_STRIDED
-         : strcmp(against, "engine") == 0  ? FNZI_CHECK_ENGINE
-                                           : 0;
-}
-
 static int check_options(const cli_call *call) {
   const bool plants = cli_has(call, CLI_PLANT), symbolic = cli_has(call, CLI_SYMBOLIC);
   const char *against = call->options[CLI_AGAINST];
@@ -105,7 +96,12 @@ static int read_options(const cli_call *call, fnzi_soak_options *out) {
               : cli_has(call, CLI_REGIONS)  ? FNZI_SOAK_REGIONS
                                             : FNZI_SOAK_PLAIN;
   out->plants = cli_has(call, CLI_PLANT);
-  out->checks = checks_of(call->options[CLI_AGAINST]);
+  const char *against = call->options[CLI_AGAINST];
+  out->checks = !against                          ? FNZI_CHECK_ALL
+                : strcmp(against, "keep") == 0    ? FNZI_CHECK_KEEP
+                : strcmp(against, "strided") == 0 ? FNZI_CHECK_STRIDED
+                : strcmp(against, "engine") == 0  ? FNZI_CHECK_ENGINE
+                                                  : 0;
   out->found = print_finding;
   out->progress = tell_progress;
   return CLI_DONE;

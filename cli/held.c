@@ -10,9 +10,16 @@
 
 /* --- The state of an executable ------------------------------------------------------------------
  */
-/* A state keeps values but no geometry. A geometry that t_() or squeeze_() changes would be reset
- * at each call, so such programs are refused. */
-static int check_state(const cli_call *call) {
+
+int cli_state_open(cli_call *call) {
+  const char *path = call->options[CLI_STATE_FILE];
+  if (path)
+    CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, path, &call->more), path));
+  CLI_TRY(cli_method_split_state(call));
+  if (!call->executable)
+    return CLI_DONE;
+  /* A state keeps values but no geometry. A geometry that t_() or squeeze_() changes would be reset
+   * at each call, so such programs are refused. */
   for (size_t k = 0; k < fnz_executable_count(call->executable, FNZ_SIDE_OUTPUT); k++) {
     fnz_slot slot = fnz_executable_slot(call->executable, FNZ_SIDE_OUTPUT, k);
     if (!slot.in_state &&
@@ -22,17 +29,6 @@ static int check_state(const cli_call *call) {
                       "without --state, --save-state and --steps",
                       slot.name);
   }
-  return CLI_DONE;
-}
-
-int cli_state_open(cli_call *call) {
-  const char *path = call->options[CLI_STATE_FILE];
-  if (path)
-    CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, path, &call->more), path));
-  CLI_TRY(cli_method_split_state(call));
-  if (!call->executable)
-    return CLI_DONE;
-  CLI_TRY(check_state(call));
   CLI_TRY(cli_check(call, fnz_executable_state_create(call->ctx, call->executable, &call->state),
                     NULL));
   return path ? cli_check(call, fnz_executable_state_read(call->ctx, call->state, call->more), path)
@@ -92,13 +88,6 @@ static int renew(cli_call *call, fnz_arrays **arrays) {
 }
 
 /* --- Before the first call -------------------------------------------------------------------- */
-static fnz_status begin(cli_call *call, fnz_arrays *all) {
-  fnz_status status = fnz_executable_state_write(call->ctx, call->state, all);
-  for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(all); i++)
-    if (begins_as_something(call, fnz_arrays_at(all, i)->name))
-      status = copy(fnz_arrays_at(all, i), call->held);
-  return status;
-}
 
 int cli_held_open(cli_call *call) {
   fnz_arrays *all = NULL;
@@ -108,24 +97,17 @@ int cli_held_open(cli_call *call) {
   if (!call->executable)
     return call->more ? cli_check(call, copy_all(call->more, call->held), NULL) : CLI_DONE;
   fnz_status status = fnz_arrays_create(call->ctx, &all);
-  if (status == FNZ_OK)
-    status = begin(call, all);
+  if (status == FNZ_OK) {
+    status = fnz_executable_state_write(call->ctx, call->state, all);
+    for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(all); i++)
+      if (begins_as_something(call, fnz_arrays_at(all, i)->name))
+        status = copy(fnz_arrays_at(all, i), call->held);
+  }
   fnz_arrays_destroy(all);
   return cli_check(call, status, NULL);
 }
 
 /* --- One call --------------------------------------------------------------------------------- */
-/* Inputs and state, into call->more. */
-static int give(cli_call *call) {
-  CLI_TRY(renew(call, &call->more));
-  for (size_t i = 0; i < fnz_arrays_count(call->inputs); i++)
-    if (is_in_state(call, fnz_arrays_at(call->inputs, i)->name))
-      return cli_fail(call, FNZ_CLASS_REF, call->operands[0],
-                      "%s: the state has it; an array for it goes into the state",
-                      fnz_arrays_at(call->inputs, i)->name);
-  CLI_TRY(cli_check(call, copy_all(call->inputs, call->more), NULL));
-  return cli_check(call, copy_all(call->held, call->more), NULL);
-}
 
 /* The arrays that a call gives are results, or the state from now on. The rest of the state stays
  * as it was, in its place. */
@@ -148,7 +130,15 @@ static fnz_status take(cli_call *call, const fnz_arrays *given, fnz_arrays *next
 
 int cli_held_step(cli_call *call, const fnz_program *program, const fnz_run_options *options) {
   fnz_arrays *given = NULL, *next = NULL;
-  CLI_TRY(give(call));
+  /* Inputs and state go into call->more. */
+  CLI_TRY(renew(call, &call->more));
+  for (size_t i = 0; i < fnz_arrays_count(call->inputs); i++)
+    if (is_in_state(call, fnz_arrays_at(call->inputs, i)->name))
+      return cli_fail(call, FNZ_CLASS_REF, call->operands[0],
+                      "%s: the state has it; an array for it goes into the state",
+                      fnz_arrays_at(call->inputs, i)->name);
+  CLI_TRY(cli_check(call, copy_all(call->inputs, call->more), NULL));
+  CLI_TRY(cli_check(call, copy_all(call->held, call->more), NULL));
   CLI_TRY(renew(call, &call->outputs));
   fnz_status status = fnz_arrays_create(call->ctx, &given);
   if (status == FNZ_OK)

@@ -344,9 +344,26 @@ static int check_target(cli_call *call) {
   return CLI_DONE;
 }
 
-/* --fail-on: refused, copy (also what a run copies, or the text if there is no plan), never;
- * without it any finding. */
-static bool fails(const cli_call *call) {
+int cli_lint(cli_call *call) {
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  if (cli_has(call, CLI_JSON) && cli_has(call, CLI_SARIF))
+    return cli_usage(call, "--json and --sarif are two forms of the same; give one");
+  CLI_TRY(cli_functionalize_options(call, &options));
+  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
+  CLI_TRY(cli_number(call, CLI_MIN_BYTES, 0, 0, INT_MAX, &call->min_bytes));
+  fnz_plan_options plan;
+  CLI_TRY(cli_plan_options(call, &plan));
+  fnz_status status =
+      cli_has(call, CLI_TEXT)
+          ? fnz_lint(call->ctx, call->program, &options, &call->findings)
+          : fnz_lint_run(call->ctx, call->program, &options, &plan, &call->findings);
+  CLI_TRY(cli_check(call, status, call->operands[0]));
+  CLI_TRY(check_target(call));
+  CLI_TRY(cli_has(call, CLI_JSON)    ? json_findings(call)
+          : cli_has(call, CLI_SARIF) ? sarif_findings(call)
+                                     : print_findings(call));
+  /* --fail-on: refused, copy (also what a run copies, or the text if there is no plan), never;
+   * without it any finding. */
   const char *on = call->options[CLI_FAIL_ON];
   bool any = false;
   for (size_t i = 0; i < finding_count(call); i++) {
@@ -358,29 +375,5 @@ static bool fails(const cli_call *call) {
     any = any || !on ||
           (strcmp(on, "never") != 0 && (refused || (copies && strcmp(on, "copy") == 0)));
   }
-  return any;
-}
-
-static int find(cli_call *call, const fnz_functionalize_options *options) {
-  CLI_TRY(cli_number(call, CLI_MIN_BYTES, 0, 0, INT_MAX, &call->min_bytes));
-  fnz_plan_options plan;
-  CLI_TRY(cli_plan_options(call, &plan));
-  fnz_status status = cli_has(call, CLI_TEXT)
-                          ? fnz_lint(call->ctx, call->program, options, &call->findings)
-                          : fnz_lint_run(call->ctx, call->program, options, &plan, &call->findings);
-  return cli_check(call, status, call->operands[0]);
-}
-
-int cli_lint(cli_call *call) {
-  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
-  if (cli_has(call, CLI_JSON) && cli_has(call, CLI_SARIF))
-    return cli_usage(call, "--json and --sarif are two forms of the same; give one");
-  CLI_TRY(cli_functionalize_options(call, &options));
-  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
-  CLI_TRY(find(call, &options));
-  CLI_TRY(check_target(call));
-  CLI_TRY(cli_has(call, CLI_JSON)    ? json_findings(call)
-          : cli_has(call, CLI_SARIF) ? sarif_findings(call)
-                                     : print_findings(call));
-  return fails(call) ? CLI_NEGATIVE : CLI_DONE;
+  return any ? CLI_NEGATIVE : CLI_DONE;
 }

@@ -203,14 +203,6 @@ static int answer(int argc, char **argv) {
   return run_verb(verb, argc - 2, argv + 2);
 }
 
-/* A stream that the caller has closed is not to become the next file that is opened: what takes its
- * place refuses to be read, or written. */
-static void keep_streams(void) {
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-    if (fcntl(fd, F_GETFD) < 0)
-      (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-}
-
 static void say(const char *text) {
   (void)!write(STDERR_FILENO, text, strlen(text));
 }
@@ -229,7 +221,11 @@ static void report_short_file(int number) {
 
 int main(int argc, char **argv) {
   keep_memory();
-  keep_streams();
+  /* A stream that the caller has closed is not to become the next file that is opened: what takes
+   * its place refuses to be read, or written. */
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0)
+      (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   signal(SIGBUS, report_short_file);
   /* A reader that goes away, or a file that may not grow, is an error of the write and not the end
    * of the process. */

@@ -28,14 +28,12 @@ static int refuse_open(const cli_call *call, const fnz_methods *set, const char 
                    names);
 }
 
-/* Beside a file of several methods, another one may have the one program that it is compared with.
- */
-static bool is_other(const cli_call *call, const fnz_methods *set) {
-  return call->verb->compares && call->noperands > 1 && fnz_methods_count(set) == 1;
-}
-
 static int take(cli_call *call, fnz_methods *set, const char *path, fnz_program **out) {
-  const char *name = is_other(call, set) ? NULL : call->options[CLI_METHOD];
+  /* Beside a file of several methods, another one may have the one program that it is compared
+   * with. */
+  const char *name = call->verb->compares && call->noperands > 1 && fnz_methods_count(set) == 1
+                         ? NULL
+                         : call->options[CLI_METHOD];
   if (!name && fnz_methods_count(set) > 1)
     return refuse_open(call, set, path);
   return cli_check(call, fnz_methods_take(call->ctx, set, name, out), path);

@@ -35,19 +35,6 @@ static int share(cli_call *call, const char *pair, bool *found, int k) {
                    call->operands[k]);
 }
 
-static int share_all(cli_call *call) {
-  for (int i = 0; i < call->nshares; i++) {
-    bool found = false;
-    for (int k = 1; k < call->nmethods; k++)
-      CLI_TRY(share(call, call->shares[i], &found, k));
-    if (!found)
-      return cli_fail(call, FNZ_CLASS_REF, call->operands[1],
-                      "--share %s: no program after the first has that second weight",
-                      call->shares[i]);
-  }
-  return CLI_DONE;
-}
-
 /* --- the programs ------------------------------------------------------------------------------
  */
 /* Functionalizes a program into call->methods. */
@@ -94,8 +81,7 @@ static int name_all(const cli_call *call, char **names, fnz_method *methods) {
 }
 
 /* Prints "FILE  2 methods: prefill, decode; 7 weights, 5 of more than one method, 2 of these
- * state".
- */
+ * state". */
 static void print_summary(const fnz_methods *set, const char *path) {
   size_t count = fnz_methods_count_weights(set), common = 0, states = 0;
   for (size_t k = 0; k < count; k++) {
@@ -163,7 +149,15 @@ int cli_methods_convert(cli_call *call, fnz_format format, const char *path) {
   if (!is_given)
     options.state = FNZ_MLIR_STATE_GLOBALS;
   CLI_TRY(prepare_all(call, format));
-  CLI_TRY(share_all(call));
+  for (int i = 0; i < call->nshares; i++) {
+    bool found = false;
+    for (int k = 1; k < call->nmethods; k++)
+      CLI_TRY(share(call, call->shares[i], &found, k));
+    if (!found)
+      return cli_fail(call, FNZ_CLASS_REF, call->operands[1],
+                      "--share %s: no program after the first has that second weight",
+                      call->shares[i]);
+  }
   int code = name_all(call, names, methods);
   cli_phase_begin(call);
   if (code == CLI_DONE)

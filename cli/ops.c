@@ -197,12 +197,6 @@ static int refuse(cli_call *call) {
                         "there is no operator of that name; fnz ops lists all of the table");
 }
 
-/* One that programs have without a declaration, and that no list has. */
-static const fnz_op *find_undeclared(fnz_context *ctx, const char *name) {
-  const fnz_op *op = NULL;
-  return fnz_op_declare(ctx, name, &op) == FNZ_OK ? op : NULL;
-}
-
 /* A name with its overload is one operator, unless filters ask for a list; a pattern or a name that
  * goes with several overloads is a list. */
 static int answer(cli_ops_call *ops) {
@@ -210,8 +204,10 @@ static int answer(cli_ops_call *ops) {
   const char *operand = call->noperands ? call->operands[0] : "*";
   bool is_list = is_pattern(operand) || cli_ops_filtered(call);
   const fnz_op *op = is_list ? NULL : fnz_op_find(call->ctx, operand);
-  if (!op && !is_list && strstr(operand, "::") && !strchr(operand, '('))
-    op = find_undeclared(call->ctx, operand);
+  /* Programs have some operators without a declaration, which no list has. */
+  if (!op && !is_list && strstr(operand, "::") && !strchr(operand, '(') &&
+      fnz_op_declare(call->ctx, operand, &op) != FNZ_OK)
+    op = NULL;
   if (op) {
     cli_facts facts;
     CLI_TRY(know(ops, op, &facts));

@@ -14,23 +14,6 @@ static const count_row rows[] = {
 #undef COUNT_ROW
 };
 
-static int read_library(cli_call *call) {
-  fnz_library_source source = {.functions_name = call->options[CLI_IMPORT],
-                               .tags_name = call->options[CLI_TAGS]};
-  CLI_TRY(cli_check(call, fnz_file_read(call->ctx, source.functions_name, &call->in),
-                    source.functions_name));
-  CLI_TRY(
-      cli_check(call, fnz_file_read(call->ctx, source.tags_name, &call->out), source.tags_name));
-  source.functions = call->in.data;
-  source.functions_size = call->in.size;
-  source.tags = call->out.data;
-  source.tags_size = call->out.size;
-  CLI_TRY(cli_check(call, fnz_library_read(call->ctx, &source, &call->library), NULL));
-  fnz_buffer_free(call->ctx, &call->in);
-  fnz_buffer_free(call->ctx, &call->out);
-  return CLI_DONE;
-}
-
 static int print_counts(cli_call *call, FILE *to) {
   size_t counts[FNZ_LIBRARY_COUNTS];
   bool json = cli_has(call, CLI_JSON);
@@ -42,11 +25,6 @@ static int print_counts(cli_call *call, FILE *to) {
     else
       fprintf(to, "%-46s %6zu\n", rows[i].text, counts[i]);
   return json ? cli_json_end(call) : CLI_DONE;
-}
-
-static int write_table(cli_call *call, const char *path) {
-  CLI_TRY(cli_check(call, fnz_library_write_table(call->ctx, call->library, &call->out), NULL));
-  return cli_check(call, fnz_file_write(call->ctx, path, call->out.data, call->out.size), NULL);
 }
 
 static int check_usage(const cli_call *call, bool table, const char *path) {
@@ -73,9 +51,23 @@ int cli_ops_import(cli_call *call) {
   bool table = cli_has(call, CLI_TABLE) || cli_has(call, CLI_OUTPUT);
   const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
   CLI_TRY(check_usage(call, table, path));
-  CLI_TRY(read_library(call));
-  if (table)
-    CLI_TRY(write_table(call, path));
+  fnz_library_source source = {.functions_name = call->options[CLI_IMPORT],
+                               .tags_name = call->options[CLI_TAGS]};
+  CLI_TRY(cli_check(call, fnz_file_read(call->ctx, source.functions_name, &call->in),
+                    source.functions_name));
+  CLI_TRY(
+      cli_check(call, fnz_file_read(call->ctx, source.tags_name, &call->out), source.tags_name));
+  source.functions = call->in.data;
+  source.functions_size = call->in.size;
+  source.tags = call->out.data;
+  source.tags_size = call->out.size;
+  CLI_TRY(cli_check(call, fnz_library_read(call->ctx, &source, &call->library), NULL));
+  fnz_buffer_free(call->ctx, &call->in);
+  fnz_buffer_free(call->ctx, &call->out);
+  if (table) {
+    CLI_TRY(cli_check(call, fnz_library_write_table(call->ctx, call->library, &call->out), NULL));
+    CLI_TRY(cli_check(call, fnz_file_write(call->ctx, path, call->out.data, call->out.size), NULL));
+  }
   if (!table || cli_has(call, CLI_JSON))
     CLI_TRY(print_counts(call, stdout));
   else if (call->talks)

@@ -36,14 +36,6 @@ static void put_word(layout *l, const char *word, size_t size) {
   l->at += printf("%.*s", (int)size, word);
 }
 
-static void put_words(layout *l, const char *text) {
-  while (*text) {
-    size_t size = strcspn(text, " ");
-    put_word(l, text, size);
-    text += size + (text[size] == ' ');
-  }
-}
-
 static layout put_label(const char *label) {
   layout l = {.indent = 2 + LABEL};
   l.at = printf("  %-*s", LABEL, label);
@@ -68,7 +60,11 @@ static void put_field(const char *label, const char *text) {
   if (!text || !*text)
     return;
   layout l = put_label(label);
-  put_words(&l, text);
+  while (*text) {
+    size_t size = strcspn(text, " ");
+    put_word(&l, text, size);
+    text += size + (text[size] == ' ');
+  }
   putchar('\n');
 }
 
@@ -92,27 +88,6 @@ static const char *words_of(const wording *rows, const char *name, const char *o
     if (strcmp(name, rows->name) == 0)
       return rows->words;
   return otherwise;
-}
-
-static const char *class_words(const char *class_name) {
-  static const wording rows[] = {
-      {"implicit", "composed of other operators, which a trace has in its place"},
-      {"explicit", "composed of other operators, but kept in a trace"},
-      {"explicit_non_functional", "composed of operators that write, but kept in a trace"},
-      {NULL, NULL},
-  };
-  return words_of(rows, class_name, "dispatched to a kernel of the device");
-}
-
-static const char *memory_words(const char *memory) {
-  static const wording rows[] = {
-      {"new", "new memory"},
-      {"point", "new memory, or that of an argument at its last use"},
-      {"base", "the first argument's memory at its last use"},
-      {"view", "its argument's memory"},
-      {NULL, NULL},
-  };
-  return words_of(rows, memory, memory);
 }
 
 /* The members of the group but the operator itself. */
@@ -191,8 +166,17 @@ static void show_kernels(const cli_ops_call *ops, const cli_facts *f) {
     } else {
       put_line(label, "%s: %s%s%s%s", names, k->way, k->via == f->op ? "" : ", by ",
                k->via == f->op ? "" : fnz_op_name(k->via), k->registered ? " (registered)" : "");
-      if (k->accepts)
-        put_line("", "element types: %s; results: %s", k->accepts, memory_words(k->memory));
+      if (k->accepts) {
+        static const wording rows[] = {
+            {"new", "new memory"},
+            {"point", "new memory, or that of an argument at its last use"},
+            {"base", "the first argument's memory at its last use"},
+            {"view", "its argument's memory"},
+            {NULL, NULL},
+        };
+        put_line("", "element types: %s; results: %s", k->accepts,
+                 words_of(rows, k->memory, k->memory));
+      }
     }
     label = "";
     *names = 0;
@@ -204,7 +188,14 @@ void cli_ops_show(const cli_ops_call *ops, const cli_facts *f) {
   put_field("schema", fnz_op_schema(f->op));
   put_line("kind", "%s%s%s", fnz_op_kind(f->op), fnz_op_is_view(f->op) ? ", view" : "",
            fnz_op_is_mutating(f->op) ? ", writes" : "");
-  put_line("class", "%s: %s", fnz_op_composite(f->op), class_words(fnz_op_composite(f->op)));
+  static const wording rows[] = {
+      {"implicit", "composed of other operators, which a trace has in its place"},
+      {"explicit", "composed of other operators, but kept in a trace"},
+      {"explicit_non_functional", "composed of operators that write, but kept in a trace"},
+      {NULL, NULL},
+  };
+  put_line("class", "%s: %s", fnz_op_composite(f->op),
+           words_of(rows, fnz_op_composite(f->op), "dispatched to a kernel of the device"));
   if (fnz_op_canonical(f->op) != f->op)
     put_line("alias", "another name of %s", fnz_op_name(fnz_op_canonical(f->op)));
   put_list("tags", fnz_op_tags(f->op));

@@ -314,14 +314,9 @@ int cli_split_names(cli_call *call) {
   return split(call, CLI_KEEP, &call->kept);
 }
 
-static bool are_arrays(const char *path) {
-  static const char end[] = ".safetensors";
-  const size_t size = strlen(path), tail = sizeof end - 1;
-  return size > tail && strcmp(path + size - tail, end) == 0;
-}
-
 static int add_operand(cli_call *call, const char *operand) {
-  if (call->noperands == call->verb->most && are_arrays(operand) && takes(call->verb, CLI_INPUTS))
+  if (call->noperands == call->verb->most && cli_ends_with(operand, ".safetensors") &&
+      takes(call->verb, CLI_INPUTS))
     return cli_usage(call, "%s is one operand too many; did you mean --inputs %s?", operand,
                      operand);
   if (call->noperands == call->verb->most)
@@ -350,37 +345,30 @@ int cli_parse(cli_call *call, int argc, char **argv) {
   return CLI_DONE;
 }
 
-/* All of 64 bits; strtoull() takes a sign, which a seed has not. */
-static int read_seed(const cli_call *call, uint64_t *out) {
+int cli_seed(cli_call *call) {
+  uint64_t seed = 0;
+  /* All of 64 bits; strtoull() takes a sign, which a seed has not. */
   const char *text = call->options[CLI_DRAWS];
   char *end;
-  *out = 0;
-  if (!text)
-    return CLI_DONE;
-  errno = 0;
-  *out = strtoull(text, &end, 10);
-  if (*text < '0' || *text > '9' || *end || errno)
-    return cli_usage(call, "%s takes a number from 0 to 2^64 - 1, not %s", rows[CLI_DRAWS].name,
-                     text);
-  return CLI_DONE;
-}
-
-static fnz_status make_generator(cli_call *call, uint64_t seed) {
+  if (text) {
+    errno = 0;
+    seed = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno)
+      return cli_usage(call, "%s takes a number from 0 to 2^64 - 1, not %s", rows[CLI_DRAWS].name,
+                       text);
+  }
   const char *device = call->options[CLI_DEVICE], *kind = call->options[CLI_GENERATOR];
   const bool on_gpu = device && strcmp(device, "cpu") != 0;
   const char *threads = kind ? strchr(kind, ':') : NULL;
-  if (kind ? strcmp(kind, "cpu") == 0 : !on_gpu)
-    return fnz_generator_create(call->ctx, seed, &call->generator);
-  if (threads)
-    return fnz_philox_generator_create(call->ctx, seed, strtoll(threads + 1, NULL, 10),
-                                       &call->generator);
-  return fnz_cuda_generator_create(call->ctx, on_gpu ? device : NULL, seed, &call->generator);
-}
-
-int cli_seed(cli_call *call) {
-  uint64_t seed;
-  CLI_TRY(read_seed(call, &seed));
-  CLI_TRY(cli_check(call, make_generator(call, seed), NULL));
+  CLI_TRY(cli_check(
+      call,
+      (kind ? strcmp(kind, "cpu") == 0 : !on_gpu)
+          ? fnz_generator_create(call->ctx, seed, &call->generator)
+      : threads
+          ? fnz_philox_generator_create(call->ctx, seed, strtoll(threads + 1, NULL, 10),
+                                        &call->generator)
+          : fnz_cuda_generator_create(call->ctx, on_gpu ? device : NULL, seed, &call->generator),
+      NULL));
   fnz_context_set_generator(call->ctx, call->generator);
   return CLI_DONE;
 }

@@ -103,16 +103,12 @@ int cli_pairs_add(cli_call *call, const fnz_program *program, fnz_arrays *to) {
   return CLI_DONE;
 }
 
-/* "x" and "input.x" are one input. */
-static const char *plain(const char *name) {
-  return strncmp(name, "input.", 6) == 0 ? name + 6 : name;
-}
-
 static int join(cli_call *call, const fnz_program *program, fnz_arrays *next) {
   CLI_TRY(cli_pairs_add(call, program, next));
   for (size_t i = 0; i < fnz_arrays_count(call->inputs); i++) {
     const fnz_array *a = fnz_arrays_at(call->inputs, i);
-    if (!fnz_arrays_find(next, plain(a->name)))
+    /* "x" and "input.x" are one input. */
+    if (!fnz_arrays_find(next, strncmp(a->name, "input.", 6) == 0 ? a->name + 6 : a->name))
       CLI_TRY(cli_check(call, cli_array_copy(a, a->name, next), NULL));
   }
   return CLI_DONE;

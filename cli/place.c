@@ -112,22 +112,18 @@ int cli_print_statement(cli_call *call, const fnz_program *program, size_t graph
   return CLI_DONE;
 }
 
-static bool is_called(const fnz_program *program, size_t graph, const fnz_arg *arg,
-                      const char *name) {
-  if (arg->tag < FNZ_ARG_VALUE || arg->tag > FNZ_ARG_OBJECT)
-    return false;
-  return strcmp(fnz_value_name(program, graph, arg->u.value), name) == 0;
-}
-
 /* Results are values, or lists of values. */
 static bool has_result(const fnz_program *program, size_t graph, size_t node, const char *name) {
   const fnz_node_info info = fnz_program_node(program, graph, node);
   for (size_t i = 0; i < info.noutputs; i++) {
     const fnz_arg *output = &info.outputs[i];
     bool is_list = output->tag == FNZ_ARG_LIST;
-    for (size_t k = 0; k < (is_list ? output->count : 1); k++)
-      if (is_called(program, graph, is_list ? &output->u.list[k] : output, name))
+    for (size_t k = 0; k < (is_list ? output->count : 1); k++) {
+      const fnz_arg *arg = is_list ? &output->u.list[k] : output;
+      if (arg->tag >= FNZ_ARG_VALUE && arg->tag <= FNZ_ARG_OBJECT &&
+          strcmp(fnz_value_name(program, graph, arg->u.value), name) == 0)
         return true;
+    }
   }
   return false;
 }

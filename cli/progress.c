@@ -72,20 +72,16 @@ static int put_figures(char *out, size_t size, const fnz_progress *p) {
   return *p->unit ? snprintf(out, size, ", %llu %s", (unsigned long long)p->done, p->unit) : 0;
 }
 
-static size_t columns(void) {
-  struct winsize window;
-  bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
-  return is_known ? window.ws_col : COLUMNS;
-}
-
 bool cli_progress(cli_call *call, const fnz_progress *progress) {
   const double now = now_ms();
   if (!call->shows_progress || now - call->told < PERIOD_MS || interrupted)
     return !interrupted;
   call->told = now;
   char text[256];
+  struct winsize window;
+  bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
   size_t used = (size_t)snprintf(text, sizeof text, "fnz: %s", progress->what),
-         most = columns() - 1;
+         most = (is_known ? window.ws_col : COLUMNS) - 1;
   if (progress->share >= 0)
     used += (size_t)snprintf(text + used, sizeof text - used, " %.0f %%", progress->share * 100);
   used += (size_t)put_figures(text + used, sizeof text - used, progress);

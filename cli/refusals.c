@@ -55,17 +55,13 @@ static void note(void *user, size_t graph, size_t node, const fnz_error *error) 
     *last = 0;
 }
 
-/* The command holds what it has made against the operators, too, before it writes. */
-static int check_made(cli_call *call, const char *path) {
+int cli_pt2_check_made(cli_call *call, const char *path) {
+  /* The command holds what it has made against the operators, too, before it writes. */
   fnz_status status = fnz_program_check_types(call->ctx, call->functional, NULL, NULL);
   if (status != FNZ_BAD_INPUT && status != FNZ_UNSUPPORTED)
-    return cli_check(call, status, path);
-  note(call, 0, SIZE_MAX, fnz_last_error(call->ctx));
-  return CLI_DONE;
-}
-
-int cli_pt2_check_made(cli_call *call, const char *path) {
-  CLI_TRY(check_made(call, path));
+    CLI_TRY(cli_check(call, status, path));
+  else
+    note(call, 0, SIZE_MAX, fnz_last_error(call->ctx));
   return cli_check(
       call, fnz_program_check_format(call->ctx, call->functional, FNZ_FORMAT_PT2, note, call),
       path);

@@ -13,11 +13,6 @@ static int save(cli_call *call, const fnz_arrays *arrays, const char *path) {
   return CLI_DONE;
 }
 
-static int list_outputs(const cli_call *call) {
-  cli_print_arrays(call->outputs);
-  return cli_flush();
-}
-
 /* --- As the interpreters do it ------------------------------------------------------------------
  */
 static bool has_state(const cli_call *call) {
@@ -106,18 +101,6 @@ static int execute(cli_call *call, int threads) {
   return save(call, call->more, call->options[CLI_SAVE_STATE]);
 }
 
-/* Makes the backend of the interpreters. */
-static int make_backend(cli_call *call, int threads) {
-  const char *device = call->options[CLI_DEVICE];
-  char folder[4096];
-  if (!device || strcmp(device, "cpu") == 0)
-    return cli_check(call, fnz_cpu_backend_create(call->ctx, threads, &call->backend), NULL);
-  return cli_check(call,
-                   fnz_cuda_backend_create(call->ctx, device, threads,
-                                           cli_cache_folder(folder, sizeof folder), &call->backend),
-                   NULL);
-}
-
 static int evaluate(cli_call *call, int threads) {
   bool interprets =
       cli_has(call, CLI_ORIGINAL) || cli_has(call, CLI_CHECK_SCHEMAS) || cli_has(call, CLI_ENGINE);
@@ -125,7 +108,16 @@ static int evaluate(cli_call *call, int threads) {
     CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   if (!interprets)
     return execute(call, threads);
-  CLI_TRY(make_backend(call, threads));
+  const char *device = call->options[CLI_DEVICE];
+  char folder[4096];
+  if (!device || strcmp(device, "cpu") == 0)
+    CLI_TRY(cli_check(call, fnz_cpu_backend_create(call->ctx, threads, &call->backend), NULL));
+  else
+    CLI_TRY(
+        cli_check(call,
+                  fnz_cuda_backend_create(call->ctx, device, threads,
+                                          cli_cache_folder(folder, sizeof folder), &call->backend),
+                  NULL));
   if (has_state(call))
     return interpret_steps(call);
   bool original = cli_has(call, CLI_ORIGINAL);
@@ -161,8 +153,10 @@ int cli_run(cli_call *call) {
     cli_json_times(call);
     return cli_json_end(call);
   }
-  if (!cli_has(call, CLI_OUTPUTS))
-    CLI_TRY(list_outputs(call));
+  if (!cli_has(call, CLI_OUTPUTS)) {
+    cli_print_arrays(call->outputs);
+    CLI_TRY(cli_flush());
+  }
   if (call->talks)
     cli_print_times(call, stderr);
   return CLI_DONE;

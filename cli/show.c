@@ -4,20 +4,6 @@
 
 #include <stdio.h>
 
-/* A comment for each guard on sizes that a node asked for: its question and the node. */
-static int print_guards(const cli_call *call) {
-  for (size_t k = 0; k < fnz_program_guard_count(call->functional); k++) {
-    const fnz_guard guard = fnz_program_guard(call->functional, k);
-    const fnz_guard_origin of = fnz_origins_guard(call->origins, k);
-    if (!guard.text || of.node == SIZE_MAX)
-      continue;
-    char place[160];
-    fnzi_node_place(call->program, (uint32_t)of.graph, (uint32_t)of.node, place);
-    printf("# guard %s: %s; asked by %s\n", guard.text, of.why, place);
-  }
-  return cli_flush();
-}
-
 static int show(cli_call *call) {
   const fnz_program *program;
   call->keeps_origins = true;
@@ -29,8 +15,19 @@ static int show(cli_call *call) {
     fnzi_json_out_string(w, call->out.data, call->out.size);
     return cli_json_end(call);
   }
-  if (call->functional)
-    CLI_TRY(print_guards(call));
+  if (call->functional) {
+    /* A comment for each guard on sizes that a node asked for: its question and the node. */
+    for (size_t k = 0; k < fnz_program_guard_count(call->functional); k++) {
+      const fnz_guard guard = fnz_program_guard(call->functional, k);
+      const fnz_guard_origin of = fnz_origins_guard(call->origins, k);
+      if (!guard.text || of.node == SIZE_MAX)
+        continue;
+      char place[160];
+      fnzi_node_place(call->program, (uint32_t)of.graph, (uint32_t)of.node, place);
+      printf("# guard %s: %s; asked by %s\n", guard.text, of.why, place);
+    }
+    CLI_TRY(cli_flush());
+  }
   return cli_deliver(call, "-");
 }
 

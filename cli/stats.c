@@ -22,15 +22,12 @@ static void note_unruled(void *user, const char *op) {
   call->unruled[i].nodes++;
 }
 
-static int find_unruled(cli_call *call) {
-  fnz_status status = fnz_program_check_types(call->ctx, call->program, note_unruled, call);
-  CLI_TRY(cli_check(call, status, call->operands[0]));
-  return call->lost ? cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory") : CLI_DONE;
-}
-
 static int tell(cli_call *call) {
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
-  CLI_TRY(find_unruled(call));
+  fnz_status status = fnz_program_check_types(call->ctx, call->program, note_unruled, call);
+  CLI_TRY(cli_check(call, status, call->operands[0]));
+  if (call->lost)
+    return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   CLI_TRY(cli_serialize(call, call->functional, FNZ_FORMAT_TEXT)); /* which has no weights */
   if (cli_has(call, CLI_JSON))

@@ -25,18 +25,13 @@ static bool says_itself(const cli_call *call, const fnz_program *program) {
   return says;
 }
 
-static int declare_aliases(const cli_call *call, fnz_program *program, const char *path) {
-  for (int i = 0; i < call->naliases && !says_itself(call, program); i++)
-    CLI_TRY(cli_check(call, fnz_program_alias(call->ctx, program, call->aliases[i]), path));
-  return CLI_DONE;
-}
-
 int cli_read_program(cli_call *call, const char *path, fnz_program **out) {
   cli_phase_begin(call);
   CLI_TRY(cli_method_take(call, path, out));
   CLI_TRY(cli_check(call, fnz_program_place_views(call->ctx, *out), path));
   CLI_TRY(cli_check(call, fnz_program_check_types(call->ctx, *out, NULL, NULL), path));
-  CLI_TRY(declare_aliases(call, *out, path));
+  for (int i = 0; i < call->naliases && !says_itself(call, *out); i++)
+    CLI_TRY(cli_check(call, fnz_program_alias(call->ctx, *out, call->aliases[i]), path));
   cli_phase_end(call, CLI_PHASE_READ);
   return CLI_DONE;
 }
@@ -80,26 +75,24 @@ int cli_functionalize(cli_call *call, const fnz_program *program, const char *pa
   return CLI_DONE;
 }
 
-/* Adds the arrays of a further file. */
-static int join_arrays(cli_call *call, const char *path) {
-  fnz_status status = FNZ_OK;
-  CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, path, &call->more), path));
-  for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(call->more); i++) {
-    const fnz_array *a = fnz_arrays_at(call->more, i);
-    status = cli_array_copy(a, a->name, call->inputs);
-  }
-  fnz_arrays_destroy(call->more);
-  call->more = NULL;
-  return cli_check(call, status, path);
-}
-
 int cli_read_inputs(cli_call *call) {
   if (!call->ninput_files)
     return cli_check(call, fnz_arrays_create(call->ctx, &call->inputs), NULL);
   const char *first = call->input_files[0];
   CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, first, &call->inputs), first));
-  for (int i = 1; i < call->ninput_files; i++)
-    CLI_TRY(join_arrays(call, call->input_files[i]));
+  for (int i = 1; i < call->ninput_files; i++) {
+    /* Arrays of further files join the arrays of the first. */
+    const char *path = call->input_files[i];
+    fnz_status status = FNZ_OK;
+    CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, path, &call->more), path));
+    for (size_t k = 0; status == FNZ_OK && k < fnz_arrays_count(call->more); k++) {
+      const fnz_array *a = fnz_arrays_at(call->more, k);
+      status = cli_array_copy(a, a->name, call->inputs);
+    }
+    fnz_arrays_destroy(call->more);
+    call->more = NULL;
+    CLI_TRY(cli_check(call, status, path));
+  }
   return CLI_DONE;
 }
 

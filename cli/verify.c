@@ -3,13 +3,6 @@
 
 #include <string.h>
 
-static int read_all(cli_call *call) {
-  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
-  if (call->noperands == 2)
-    CLI_TRY(cli_read_program(call, call->operands[1], &call->other));
-  return cli_has(call, CLI_INPUTS) ? cli_read_inputs(call) : CLI_DONE;
-}
-
 /* Chooses the program to compare with the original: none for its own functional form, B, or B
  * without its writes. */
 static int choose_other(cli_call *call, const fnz_program **out) {
@@ -88,7 +81,11 @@ int cli_verify(cli_call *call) {
   int trials;
   CLI_TRY(cli_number(call, CLI_TRIALS, CLI_DEFAULT_TRIALS, 1, 1000000, &trials));
   CLI_TRY(cli_seed(call));
-  CLI_TRY(read_all(call));
+  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
+  if (call->noperands == 2)
+    CLI_TRY(cli_read_program(call, call->operands[1], &call->other));
+  if (cli_has(call, CLI_INPUTS))
+    CLI_TRY(cli_read_inputs(call));
   if (cli_has(call, CLI_BY_ENGINE))
     CLI_TRY(read_numbers(call));
   CLI_TRY(choose_other(call, &other));
