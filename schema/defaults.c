@@ -53,20 +53,15 @@ static const word_row words[] = {
 
 static const char value_wanted[] = "a default value of the parameter's type";
 
-/* A word or a number; of a device with the number behind its colon. */
-static fnzi_word value_word(fnzi_scan *s, fnzi_type type) {
-  static const char digits[] = "0123456789";
+static fnz_status word_value(fnzi_scan *s, fnzi_type type, fnz_arg *out) {
   const char *start = s->at;
+  /* A word or a number; of a device with the number behind its colon. */
+  static const char digits[] = "0123456789";
   if (!fnzi_scan_word(s, false).size)
     s->at += strspn(s->at, digits);
   else if (type == FNZI_TYPE_DEVICE && *s->at == ':')
     s->at += 1 + strspn(s->at + 1, digits);
-  return (fnzi_word){start, (size_t)(s->at - start)};
-}
-
-static fnz_status word_value(fnzi_scan *s, fnzi_type type, fnz_arg *out) {
-  const char *start = s->at;
-  fnzi_word word = value_word(s, type);
+  fnzi_word word = (fnzi_word){start, (size_t)(s->at - start)};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (words[i].type == type && fnzi_word_is(word, words[i].name)) {
       *out = (fnz_arg){.tag = (uint8_t)words[i].tag, .u.i = words[i].value};

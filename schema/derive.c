@@ -185,15 +185,6 @@ static fnzi_param out_like(const fnzi_param *p, const char *name) {
   return result;
 }
 
-static bool are_plain_tensors(const fnz_op *op) {
-  for (size_t i = 0; i < op->nreturns; i++) {
-    const fnzi_param *p = &op->returns[i];
-    if (p->type != FNZI_TYPE_TENSOR || p->is_list || p->optional)
-      return false;
-  }
-  return true;
-}
-
 static fnz_status out_argument(draft *d, size_t i, bool returned) {
   const fnz_op *op = d->from;
   fnzi_param made;
@@ -214,7 +205,11 @@ static fnz_status out_argument(draft *d, size_t i, bool returned) {
 /* Each tensor result becomes an out argument; the others stay results. */
 static fnz_status out_of_results(draft *d) {
   const fnz_op *op = d->from;
-  bool returned = are_plain_tensors(op);
+  bool returned = true; /* where all results are plain tensors */
+  for (size_t i = 0; i < op->nreturns; i++) {
+    const fnzi_param *p = &op->returns[i];
+    returned = returned && p->type == FNZI_TYPE_TENSOR && !p->is_list && !p->optional;
+  }
   for (size_t i = 0; i < op->nreturns; i++) {
     if (op->returns[i].is_write)
       return refuse(op, d->arena, "an operator that returns what it writes has no out variant");

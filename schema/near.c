@@ -9,11 +9,6 @@ static size_t base_length(const char *name) {
   return (size_t)(base - name) + strcspn(base, ".");
 }
 
-static const fnz_op *operator_at(const fnz_context *ctx, size_t index) {
-  size_t table = fnz_op_count();
-  return index < table ? fnz_op_at(index) : fnz_op_declared_at(ctx, index - table);
-}
-
 /* A word without a dot is compared with names that have no overload, as people say them. */
 static void consider(fnzi_near *near, const char *name, const fnz_op *op) {
   const char *other = fnz_op_name(op);
@@ -21,24 +16,19 @@ static void consider(fnzi_near *near, const char *name, const fnz_op *op) {
   fnzi_near_consider(near, name, other, has_overload ? strlen(other) : base_length(other));
 }
 
-/* The name behind a namespace of Python: "add.Tensor" of "torch.ops.aten.add.Tensor". */
-static const char *without_module(const char *name) {
+static fnz_status suggest(fnz_context *ctx, const fnz_op *const *own, size_t count,
+                          const char *name, fnz_buffer *out) {
+  fnzi_near near = {.count = 0};
+  /* The name behind a namespace of Python: "add.Tensor" of "torch.ops.aten.add.Tensor". */
   static const char *const modules[] = {"torch.", "ops.", "aten."};
   for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
     if (strncmp(name, modules[i], strlen(modules[i])) == 0)
       name += strlen(modules[i]);
-  return name;
-}
-
-static fnz_status suggest(fnz_context *ctx, const fnz_op *const *own, size_t count,
-                          const char *name, fnz_buffer *out) {
-  fnzi_near near = {.count = 0};
-  name = without_module(name);
-  size_t operators = fnz_op_count() + fnz_op_declared_count(ctx);
+  const size_t table = fnz_op_count(), operators = table + fnz_op_declared_count(ctx);
   for (size_t i = 0; i < count; i++)
     consider(&near, name, own[i]);
   for (size_t i = 0; i < operators; i++)
-    consider(&near, name, operator_at(ctx, i));
+    consider(&near, name, i < table ? fnz_op_at(i) : fnz_op_declared_at(ctx, i - table));
   return fnzi_near_put(ctx, &near, out);
 }
 

@@ -74,11 +74,6 @@ static const fnz_op *view_member(const fnz_op *op) {
   return NULL;
 }
 
-static const fnz_op *functional_member(const fnz_op *op) {
-  const fnz_op *view = view_member(op);
-  return view ? fnzi_op_by_index(view->view_copy) : fnz_op_functional_twin(op);
-}
-
 /* The variant of kind `kind` whose functional variant is `functional`; `op` itself if it has that
  * kind. */
 static const fnz_op *writing_member(const fnz_op *op, const fnz_op *functional, fnzi_kind kind) {
@@ -94,7 +89,8 @@ static const fnz_op *writing_member(const fnz_op *op, const fnz_op *functional, 
 }
 
 const fnz_op *fnz_op_member(const fnz_op *op, fnz_member member) {
-  const fnz_op *view = view_member(op), *functional = functional_member(op);
+  const fnz_op *view = view_member(op);
+  const fnz_op *functional = view ? fnzi_op_by_index(view->view_copy) : fnz_op_functional_twin(op);
   switch (member) {
   case FNZ_MEMBER_FUNCTIONAL:
     return functional;

@@ -8,19 +8,14 @@ typedef struct bit_row {
   uint32_t bit;
 } bit_row;
 
-static uint32_t bit_of(const bit_row *rows, size_t count, const char *name, size_t size) {
-  for (size_t i = 0; i < count; i++)
-    if (strlen(rows[i].name) == size && memcmp(rows[i].name, name, size) == 0)
-      return rows[i].bit;
-  return 0;
-}
-
 /* The bits of all words between commas. */
 static uint32_t bits_of(const bit_row *rows, size_t count, const char *words) {
   uint32_t bits = 0;
   for (const char *at = words; *at;) {
     size_t size = strcspn(at, ",");
-    bits |= bit_of(rows, count, at, size);
+    for (size_t i = 0; i < count; i++)
+      if (strlen(rows[i].name) == size && memcmp(rows[i].name, at, size) == 0)
+        bits |= rows[i].bit;
     at += size + (at[size] == ',');
   }
   return bits;

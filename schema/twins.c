@@ -62,22 +62,6 @@ static const char *default_of(const fnz_op *op, const fnzi_param *p) {
   return p->has_default ? p->default_text : "";
 }
 
-static fnz_status put_params(fnz_context *ctx, const fnz_op *op, bool exact, fnz_buffer *out) {
-  FNZ_TRY(fnzi_put_text(ctx, out, "("));
-  for (size_t i = 0; i < op->nparams; i++) {
-    if (fnzi_are_tensor_options(op, i))
-      i += 3;
-    else if (!op->params[i].is_out) {
-      const fnzi_param *p = &op->params[i];
-      FNZ_TRY(put_type(ctx, p, out));
-      if (exact)
-        FNZ_TRY(fnzi_printf(ctx, out, "%s%s=%s,", p->keyword_only ? "*" : "", p->name,
-                            default_of(op, p)));
-    }
-  }
-  return fnzi_put_text(ctx, out, ")");
-}
-
 static bool is_returned(const fnz_op *op, uint32_t alias) {
   for (size_t i = 0; i < op->nreturns; i++)
     if (op->returns[i].alias == alias)
@@ -133,7 +117,19 @@ static fnz_status put_base(fnz_context *ctx, const fnz_op *op, bool of_view, fnz
 
 fnz_status fnzi_signature_put(fnz_context *ctx, const fnz_op *op, uint32_t how, fnz_buffer *out) {
   FNZ_TRY(put_base(ctx, op, how & FNZI_SIGNATURE_OF_VIEW, out));
-  FNZ_TRY(put_params(ctx, op, how & FNZI_SIGNATURE_EXACT, out));
+  FNZ_TRY(fnzi_put_text(ctx, out, "("));
+  for (size_t i = 0; i < op->nparams; i++) {
+    if (fnzi_are_tensor_options(op, i))
+      i += 3;
+    else if (!op->params[i].is_out) {
+      const fnzi_param *p = &op->params[i];
+      FNZ_TRY(put_type(ctx, p, out));
+      if (how & FNZI_SIGNATURE_EXACT)
+        FNZ_TRY(fnzi_printf(ctx, out, "%s%s=%s,", p->keyword_only ? "*" : "", p->name,
+                            default_of(op, p)));
+    }
+  }
+  FNZ_TRY(fnzi_put_text(ctx, out, ")"));
   const fnzi_param *written;
   for (size_t i = 0; i < op->nreturns; i++)
     FNZ_TRY(put_type(ctx, &op->returns[i], out));

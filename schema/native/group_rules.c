@@ -30,21 +30,17 @@ static fnz_status rule_group_structured(const fnz_library *library, const fnzi_n
   return FNZ_OK;
 }
 
-static fnz_status check_delegate(const fnz_library *library, const fnzi_native *n,
-                                 const fnzi_native *out) {
-  if (!n || n == out || fnzi_native_delegate(library, n) == out)
-    return FNZ_OK;
-  return BROKEN(group_delegate, "%s for %s instead of %s", n->op->delegate, n->op->name,
-                out->op->name);
-}
-
 static fnz_status rule_group_delegate(const fnz_library *library, const fnzi_native_group *g) {
   const fnzi_native *members[MEMBERS], *out = fnzi_native_at(library, g->out);
   if (!(out->op->flags & FNZI_OP_STRUCTURED))
     return FNZ_OK;
   members_of(library, g, members);
-  for (size_t i = 0; i < MEMBERS; i++)
-    FNZ_TRY(check_delegate(library, members[i], out));
+  for (size_t i = 0; i < MEMBERS; i++) {
+    const fnzi_native *n = members[i];
+    if (n && n != out && fnzi_native_delegate(library, n) != out)
+      return BROKEN(group_delegate, "%s for %s instead of %s", n->op->delegate, n->op->name,
+                    out->op->name);
+  }
   return FNZ_OK;
 }
 

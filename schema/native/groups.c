@@ -71,19 +71,15 @@ static fnz_status add(signatures *s, const fnz_library *library, fnzi_native_mem
   return FNZ_OK;
 }
 
-static fnz_status collect(signatures *s, const fnz_library *library, bool of_views) {
-  for (size_t i = 0; i < library->count; i++)
-    FNZ_TRY(add(s, library, (fnzi_native_member)i, of_views));
-  return FNZ_OK;
-}
-
 /* Runs `use` with the signatures of all functions. */
 static fnz_status with_signatures(fnz_library *library, bool of_views,
                                   fnz_status (*use)(fnz_library *library, const signatures *s)) {
   signatures s = {.ctx = library->ctx};
   fnzi_arena_init(&s.arena, library->ctx);
   fnzi_map_init(&s.map, library->ctx);
-  fnz_status status = collect(&s, library, of_views);
+  fnz_status status = FNZ_OK;
+  for (size_t i = 0; i < library->count && status == FNZ_OK; i++)
+    status = add(&s, library, (fnzi_native_member)i, of_views);
   if (status == FNZ_OK)
     status = use(library, &s);
   FNZI_VEC_FREE(s.ctx, &s);
@@ -148,20 +144,6 @@ typedef struct traits {
   bool view, core;       /* one of them */
 } traits;
 
-static traits traits_of(const fnz_library *library, const signature *s) {
-  traits t = {.manual = true, .implicit = true};
-  for (int i = 0; i < KINDS; i++) {
-    const fnzi_native *n = fnzi_native_at(library, s->slots[i]);
-    if (!n)
-      continue;
-    t.manual &= (n->op->flags & FNZI_OP_MANUAL_BINDING) != 0;
-    t.implicit &= fnzi_native_is_implicit(n);
-    t.view |= n->op->is_view && !fnzi_native_rule_exempts(FNZI_RULE_inplace_view_base, n->op);
-    t.core |= fnzi_native_has(library, n, FNZI_KNOWN_CORE);
-  }
-  return t;
-}
-
 /* The function that the others are made from. */
 static const fnzi_native *base_of(const fnz_library *library, const signature *s) {
   static const fnzi_kind order[] = {FNZI_KIND_MUTABLE, FNZI_KIND_INPLACE, FNZI_KIND_OUT,
@@ -190,7 +172,16 @@ static bool lists_out(const fnzi_native *n) {
 }
 
 static fnz_status complete(fnz_library *library, const signature *s) {
-  traits t = traits_of(library, s);
+  traits t = {.manual = true, .implicit = true};
+  for (int i = 0; i < KINDS; i++) {
+    const fnzi_native *n = fnzi_native_at(library, s->slots[i]);
+    if (!n)
+      continue;
+    t.manual &= (n->op->flags & FNZI_OP_MANUAL_BINDING) != 0;
+    t.implicit &= fnzi_native_is_implicit(n);
+    t.view |= n->op->is_view && !fnzi_native_rule_exempts(FNZI_RULE_inplace_view_base, n->op);
+    t.core |= fnzi_native_has(library, n, FNZI_KNOWN_CORE);
+  }
   const fnzi_native *n = base_of(library, s);
   bool has_out = s->slots[FNZI_KIND_OUT] != FNZI_NO_GROUP, makes_out;
   if (!n || t.manual || t.view || (t.implicit && !t.core))

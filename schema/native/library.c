@@ -8,13 +8,6 @@
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-static fnz_status read_all(fnz_library *library, const fnz_library_source *source) {
-  FNZ_TRY(fnzi_native_read(library, source));
-  FNZ_TRY(fnzi_native_check(library));
-  FNZ_TRY(fnzi_native_complete(library));
-  return fnzi_native_check_groups(library);
-}
-
 fnz_status fnz_library_read(fnz_context *ctx, const fnz_library_source *source, fnz_library **out) {
   fnz_library *library = fnzi_resize(ctx, NULL, 0, sizeof *library);
   *out = NULL;
@@ -23,7 +16,13 @@ fnz_status fnz_library_read(fnz_context *ctx, const fnz_library_source *source, 
   *library = (fnz_library){.ctx = ctx, .name = source->functions_name};
   fnzi_arena_init(&library->arena, ctx);
   fnzi_map_init(&library->by_name, ctx);
-  fnz_status status = read_all(library, source);
+  fnz_status status = fnzi_native_read(library, source);
+  if (status == FNZ_OK)
+    status = fnzi_native_check(library);
+  if (status == FNZ_OK)
+    status = fnzi_native_complete(library);
+  if (status == FNZ_OK)
+    status = fnzi_native_check_groups(library);
   library->name = "";
   if (status == FNZ_OK)
     *out = library;
@@ -77,21 +76,6 @@ static void count_entry(const fnzi_native *n, size_t *counts) {
   counts[FNZ_LIBRARY_COUNT_NON_FUNCTIONAL] += composite == FNZI_COMPOSITE_EXPLICIT_NON_FUNCTIONAL;
 }
 
-static void count_groups(const fnz_library *library, size_t *counts) {
-  for (size_t i = 0; i < library->ngroups; i++) {
-    const fnzi_native_group *g = &library->groups[i];
-    counts[FNZ_LIBRARY_COUNT_GROUPS_INPLACE] += g->inplace != FNZI_NO_GROUP;
-    counts[FNZ_LIBRARY_COUNT_GROUPS_MUTABLE] += g->mutable != FNZI_NO_GROUP;
-    counts[FNZ_LIBRARY_COUNT_STRUCTURED] += fnzi_native_is_structured(&library->natives[g->out]);
-  }
-  for (size_t i = 0; i < library->nviews; i++) {
-    const fnzi_native_view_group *v = &library->views[i];
-    counts[FNZ_LIBRARY_COUNT_VIEWS_IMPLICIT] += fnzi_native_is_implicit(&library->natives[v->view]);
-    counts[FNZ_LIBRARY_COUNT_VIEWS_COPY] += v->copy != FNZI_NO_GROUP;
-    counts[FNZ_LIBRARY_COUNT_VIEWS_INPLACE] += v->inplace != FNZI_NO_GROUP;
-  }
-}
-
 void fnz_library_count_all(const fnz_library *library, size_t *counts) {
   memset(counts, 0, FNZ_LIBRARY_COUNTS * sizeof *counts);
   for (size_t i = 0; i < library->nentries; i++)
@@ -105,7 +89,18 @@ void fnz_library_count_all(const fnz_library *library, size_t *counts) {
   }
   for (size_t i = 0; i < library->count; i++)
     counts[FNZ_LIBRARY_COUNT_SINGLE] += library->natives[i].group == FNZI_NO_GROUP;
-  count_groups(library, counts);
+  for (size_t i = 0; i < library->ngroups; i++) {
+    const fnzi_native_group *g = &library->groups[i];
+    counts[FNZ_LIBRARY_COUNT_GROUPS_INPLACE] += g->inplace != FNZI_NO_GROUP;
+    counts[FNZ_LIBRARY_COUNT_GROUPS_MUTABLE] += g->mutable != FNZI_NO_GROUP;
+    counts[FNZ_LIBRARY_COUNT_STRUCTURED] += fnzi_native_is_structured(&library->natives[g->out]);
+  }
+  for (size_t i = 0; i < library->nviews; i++) {
+    const fnzi_native_view_group *v = &library->views[i];
+    counts[FNZ_LIBRARY_COUNT_VIEWS_IMPLICIT] += fnzi_native_is_implicit(&library->natives[v->view]);
+    counts[FNZ_LIBRARY_COUNT_VIEWS_COPY] += v->copy != FNZI_NO_GROUP;
+    counts[FNZ_LIBRARY_COUNT_VIEWS_INPLACE] += v->inplace != FNZI_NO_GROUP;
+  }
   counts[FNZ_LIBRARY_COUNT_ENTRIES] = library->nentries;
   counts[FNZ_LIBRARY_COUNT_GENERATED] = library->count - library->nentries;
   counts[FNZ_LIBRARY_COUNT_TOTAL] = library->count;

@@ -11,16 +11,6 @@ static int by_text(const void *a, const void *b) {
   return strcmp(*x, *y);
 }
 
-static fnzi_composite composite_of(uint32_t keys) {
-  if (keys & FNZI_DISPATCH_BIT(CompositeImplicitAutograd))
-    return FNZI_COMPOSITE_IMPLICIT;
-  if (keys & FNZI_DISPATCH_BIT(CompositeExplicitAutograd))
-    return FNZI_COMPOSITE_EXPLICIT;
-  return keys & FNZI_DISPATCH_BIT(CompositeExplicitAutogradNonFunctional)
-             ? FNZI_COMPOSITE_EXPLICIT_NON_FUNCTIONAL
-             : FNZI_COMPOSITE_NONE;
-}
-
 /* "method,delegate=add.out" */
 static fnz_status model_text(fnz_library *library, const fnzi_native *n, const char **out) {
   static const char *const words[] = {
@@ -67,7 +57,11 @@ fnz_status fnzi_native_publish(fnz_library *library) {
   op->tags = fnzi_tag_bits(op->tags_text);
   op->is_view = fnzi_schema_is_view(op);
   op->promotion = fnzi_promotion_find(op);
-  op->composite = composite_of(n->keys);
+  op->composite = n->keys & FNZI_DISPATCH_BIT(CompositeImplicitAutograd)   ? FNZI_COMPOSITE_IMPLICIT
+                  : n->keys & FNZI_DISPATCH_BIT(CompositeExplicitAutograd) ? FNZI_COMPOSITE_EXPLICIT
+                  : n->keys & FNZI_DISPATCH_BIT(CompositeExplicitAutogradNonFunctional)
+                      ? FNZI_COMPOSITE_EXPLICIT_NON_FUNCTIONAL
+                      : FNZI_COMPOSITE_NONE;
   n->group = n->view_group = FNZI_NO_GROUP;
   return fnzi_map_set(&library->by_name, op->name, strlen(op->name), library->count++);
 }

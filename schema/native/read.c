@@ -287,24 +287,6 @@ static fnzi_kind kind_of(const fnz_op *op) {
   return FNZI_KIND_FUNCTIONAL;
 }
 
-/* Tags that are there without being written down. */
-static uint64_t implied_tags(const fnz_library *library, const fnz_op *op) {
-  uint64_t tags = strstr(op->name, "::") ? 0 : library->known[FNZI_KNOWN_PT2];
-  for (size_t i = 0; i < op->nparams; i++)
-    if (op->params[i].is_out)
-      tags |= library->known[FNZI_KNOWN_OUT];
-  return op->kind == FNZI_KIND_INPLACE ? tags | library->known[FNZI_KNOWN_INPLACE] : tags;
-}
-
-/* A function without dispatch table has one kernel, which decomposes. */
-static uint32_t implied_keys(const fnzi_native *n) {
-  if (n->nufunc)
-    return n->keys | FNZI_DISPATCH_BIT(CPU) | FNZI_DISPATCH_BIT(CUDA);
-  if (n->has_dispatch || fnzi_native_is_structured(n))
-    return n->keys;
-  return FNZI_DISPATCH_BIT(CompositeImplicitAutograd);
-}
-
 static fnz_status finish(fnzi_native_entry *entry) {
   fnzi_native *n = entry->native;
   uint64_t place;
@@ -312,8 +294,18 @@ static fnz_status finish(fnzi_native_entry *entry) {
     n->op->flags |= FNZI_OP_NO_FUNCTION;
   if (entry->method)
     n->op->flags |= FNZI_OP_METHOD;
-  n->tags |= implied_tags(entry->library, n->op);
-  n->keys = implied_keys(n);
+  /* Tags that are there without being written down. */
+  uint64_t tags = strstr(n->op->name, "::") ? 0 : entry->library->known[FNZI_KNOWN_PT2];
+  for (size_t i = 0; i < n->op->nparams; i++)
+    if (n->op->params[i].is_out)
+      tags |= entry->library->known[FNZI_KNOWN_OUT];
+  n->tags |=
+      n->op->kind == FNZI_KIND_INPLACE ? tags | entry->library->known[FNZI_KNOWN_INPLACE] : tags;
+  /* A function without dispatch table has one kernel, which decomposes. */
+  n->keys = n->nufunc ? n->keys | FNZI_DISPATCH_BIT(CPU) | FNZI_DISPATCH_BIT(CUDA)
+            : n->has_dispatch || fnzi_native_is_structured(n)
+                ? n->keys
+                : FNZI_DISPATCH_BIT(CompositeImplicitAutograd);
   n->kind = kind_of(n->op);
   if (fnzi_map_get(&entry->library->by_name, n->op->name, strlen(n->op->name), &place))
     return FNZI_BREAK(entry->library, n->line, name_once, "%s, which line %u has too", n->op->name,

@@ -120,17 +120,6 @@ const char *fnzi_native_dispatch_name(fnzi_native_dispatch_key key) {
   return dispatch_names[key];
 }
 
-/* "a::b::c::kernel" at most. */
-static fnz_status check_kernel(fnzi_native_entry *entry, const fnzi_yaml *line,
-                               const char *kernel) {
-  int spaces = 0;
-  for (const char *at = strstr(kernel, "::"); at; at = strstr(at + 2, "::"))
-    spaces++;
-  if (spaces <= 3)
-    return FNZ_OK;
-  return FNZI_BREAK(entry->library, line->line, kernel_namespaces, "%s", kernel);
-}
-
 static fnz_status add_key(fnzi_native_entry *entry, const fnzi_yaml *line, fnzi_native_piece piece,
                           fnzi_native_dispatch *list) {
   fnzi_native *n = entry->native;
@@ -155,7 +144,12 @@ static fnz_status add_line(fnzi_native_entry *entry, const fnzi_yaml *line,
   const char *before = *gap ? op->dispatch_text : "";
   fnzi_native_piece piece;
   FNZ_TRY(fnzi_native_value_word(entry->library, line, ":", &kernel));
-  FNZ_TRY(check_kernel(entry, line, kernel));
+  /* "a::b::c::kernel" at most. */
+  int spaces = 0;
+  for (const char *s = strstr(kernel, "::"); s; s = strstr(s + 2, "::"))
+    spaces++;
+  if (spaces > 3)
+    return FNZI_BREAK(entry->library, line->line, kernel_namespaces, "%s", kernel);
   while (fnzi_native_next_piece(&at, &piece)) {
     FNZ_TRY(add_key(entry, line, piece, list));
     FNZ_TRY(fnzi_arena_format(&entry->library->arena, &before, "%s%s%.*s", before, gap,
@@ -222,16 +216,6 @@ static fnz_status read_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value,
   return FNZ_OK;
 }
 
-static fnz_status read_keyed_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value,
-                                   fnzi_native_ufunc *out) {
-  int key =
-      find_name(ufunc_names, FNZI_UFUNC_COUNT, (fnzi_native_piece){value->key, strlen(value->key)});
-  if (key == FNZI_UFUNC_COUNT)
-    return FNZI_BREAK(entry->library, value->line, ufunc_key_known, "'%.80s'", value->key);
-  out->key = (fnzi_native_ufunc_key)key;
-  return read_ufunc(entry, value, out);
-}
-
 fnz_status fnzi_native_set_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value) {
   fnzi_native_ufunc *list;
   size_t count = 0;
@@ -242,8 +226,15 @@ fnz_status fnzi_native_set_ufunc(fnzi_native_entry *entry, const fnzi_yaml *valu
     count = 1;
   } else {
     FNZ_TRY(fnzi_native_value_is(entry->library, value, FNZI_YAML_MAP));
-    for (const fnzi_yaml *line = value->first; line; line = line->next)
-      FNZ_TRY(read_keyed_ufunc(entry, line, &list[count++]));
+    for (const fnzi_yaml *line = value->first; line; line = line->next) {
+      fnzi_native_ufunc *out = &list[count++];
+      int key = find_name(ufunc_names, FNZI_UFUNC_COUNT,
+                          (fnzi_native_piece){line->key, strlen(line->key)});
+      if (key == FNZI_UFUNC_COUNT)
+        return FNZI_BREAK(entry->library, line->line, ufunc_key_known, "'%.80s'", line->key);
+      out->key = (fnzi_native_ufunc_key)key;
+      FNZ_TRY(read_ufunc(entry, line, out));
+    }
   }
   entry->native->nufunc = count;
   return FNZ_OK;
