@@ -61,20 +61,16 @@ bool fnzi_composite_sees_bytes(const fnzi_composite_row *row) {
   return sees;
 }
 
-static size_t tensors_needed(const fnz_op *op) {
-  size_t needed = 0;
-  for (size_t i = 0; i < op->nparams; i++)
-    needed +=
-        op->params[i].type == FNZI_TYPE_TENSOR && !op->params[i].is_list && !op->params[i].optional;
-  return needed ? needed : 1;
-}
-
 fnz_status fnzi_composite_resolve(fnzi_int_space in, const fnzi_composite_row *row,
                                   const fnzi_op_call *call, const fnz_geometry *const *tensors,
                                   size_t ntensors, fnzi_resolution *out) {
   const fnz_op *op = call->op;
   *out = (fnzi_resolution){0};
-  if (ntensors < tensors_needed(op))
+  size_t needed = 0;
+  for (size_t i = 0; i < op->nparams; i++)
+    needed +=
+        op->params[i].type == FNZI_TYPE_TENSOR && !op->params[i].is_list && !op->params[i].optional;
+  if (ntensors < (needed ? needed : 1))
     return fnzi_fail(in.arena->ctx, FNZ_CLASS_TYPE, NULL, "%s: a tensor argument is missing: %s",
                      op->name, op->schema);
   fnzi_resolving r = {in.arena->ctx, in.ints,  in.arena,   op,  call->args, call->nargs,

@@ -90,19 +90,6 @@ fnz_status fnzi_resolve_unsafe_split(fnzi_resolving *r) {
   return fnzi_composite_is_call(r, FNZI_STEP_SPLIT, args, 3);
 }
 
-/* Pieces between the given indices, clamped as slices are. */
-static fnz_status cut_at(fnzi_resolving *r, uint32_t dim, const fnzi_int *ends, size_t count) {
-  const fnzi_int n = fnzi_int_size(r->self, dim);
-  fnzi_int start = {0};
-  FNZ_TRY(fnzi_composite_results(r, count + 1));
-  for (size_t k = 0; k <= count; k++) {
-    const fnzi_int end = k < count ? ends[k] : n;
-    FNZ_TRY(add_slice(r, k, dim, start, end));
-    start = end;
-  }
-  return FNZ_OK;
-}
-
 /* `sections` pieces; where these do not divide the size, the first ones are longer by one. */
 static fnz_status cut_evenly(fnzi_resolving *r, uint32_t dim, int64_t sections) {
   const fnzi_int n = fnzi_int_size(r->self, dim);
@@ -128,7 +115,16 @@ static fnz_status cut(fnzi_resolving *r, uint32_t dim) {
   if (how.tag == FNZ_ARG_INT)
     return cut_evenly(r, dim, how.u.i);
   FNZ_TRY(fnzi_composite_arg_ints(r, 1, &ends, &count));
-  return cut_at(r, dim, ends, count);
+  /* Pieces between the given indices, clamped as slices are. */
+  const fnzi_int n = fnzi_int_size(r->self, dim);
+  fnzi_int start = {0};
+  FNZ_TRY(fnzi_composite_results(r, count + 1));
+  for (size_t k = 0; k <= count; k++) {
+    const fnzi_int end = k < count ? ends[k] : n;
+    FNZ_TRY(add_slice(r, k, dim, start, end));
+    start = end;
+  }
+  return FNZ_OK;
 }
 
 fnz_status fnzi_resolve_tensor_split(fnzi_resolving *r) {

@@ -8,7 +8,14 @@ static uint32_t grid_dim(bool swapped, size_t k) {
   return (uint32_t)(swapped && k < 2 ? 1 - k : k);
 }
 
-static fnz_status grid_sizes(const fnzi_resolving *r, bool swapped, fnzi_int *sizes) {
+fnz_status fnzi_resolve_meshgrid(fnzi_resolving *r) {
+  fnzi_int sizes[FNZ_MAX_RANK], own[FNZ_MAX_RANK];
+  fnz_arg order = r->op->nparams > 1 ? fnzi_composite_arg(r, 1) : fnzi_arg_default();
+  bool swapped = order.tag == FNZ_ARG_STRING && !strcmp(order.u.s, "xy") && r->ntensors > 1;
+  uint32_t rank = (uint32_t)r->ntensors;
+  if (r->ntensors > FNZ_MAX_RANK)
+    return fnzi_fail(r->ctx, FNZ_CLASS_LIMIT, NULL, "%s of %zu tensors; at most %d", r->op->name,
+                     r->ntensors, FNZ_MAX_RANK);
   for (size_t k = 0; k < r->ntensors; k++) {
     const fnz_geometry *g = r->tensors[k];
     if (g->rank > 1)
@@ -20,18 +27,6 @@ static fnz_status grid_sizes(const fnzi_resolving *r, bool swapped, fnzi_int *si
                        fnzi_dtype(g->dtype)->name, fnzi_dtype(r->tensors[0]->dtype)->name);
     sizes[grid_dim(swapped, k)] = g->rank ? fnzi_int_size(g, 0) : fnzi_int_of(1);
   }
-  return FNZ_OK;
-}
-
-fnz_status fnzi_resolve_meshgrid(fnzi_resolving *r) {
-  fnzi_int sizes[FNZ_MAX_RANK], own[FNZ_MAX_RANK];
-  fnz_arg order = r->op->nparams > 1 ? fnzi_composite_arg(r, 1) : fnzi_arg_default();
-  bool swapped = order.tag == FNZ_ARG_STRING && !strcmp(order.u.s, "xy") && r->ntensors > 1;
-  uint32_t rank = (uint32_t)r->ntensors;
-  if (r->ntensors > FNZ_MAX_RANK)
-    return fnzi_fail(r->ctx, FNZ_CLASS_LIMIT, NULL, "%s of %zu tensors; at most %d", r->op->name,
-                     r->ntensors, FNZ_MAX_RANK);
-  FNZ_TRY(grid_sizes(r, swapped, sizes));
   FNZ_TRY(fnzi_composite_results(r, rank));
   for (uint32_t k = 0; k < rank; k++) {
     for (uint32_t d = 0; d < rank; d++)

@@ -211,22 +211,6 @@ static fnz_status order_dims(walk *w, const fnz_geometry *to, const box *b) {
   return go(w, FNZI_STEP_PERMUTE, args, 2, NULL);
 }
 
-static fnz_status add_dims(walk *w, const fnz_geometry *to, const box *b) {
-  bool grows = false;
-  for (uint32_t j = 0; j < to->rank; j++) {
-    if (b->source[j] != NEW_DIM)
-      continue;
-    const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(j)};
-    FNZ_TRY(go(w, FNZI_STEP_UNSQUEEZE, args, 2, NULL));
-    grows = grows || to->sizes[j] != 1;
-  }
-  if (!grows)
-    return FNZ_OK;
-  fnz_arg args[2] = {fnzi_arg_default()};
-  FNZ_TRY(fnzi_arg_of_sizes(w->arena, to, &args[1]));
-  return go(w, FNZI_STEP_EXPAND, args, 2, NULL);
-}
-
 static bool locate(fnzi_ints *s, const fnz_geometry *from, const fnz_geometry *to, box *b) {
   uint32_t order[FNZ_MAX_RANK], count;
   if (s && (fnzi_int_is_symbolic(from) || fnzi_int_is_symbolic(to))) {
@@ -255,7 +239,19 @@ fnz_status fnzi_path_box(fnzi_int_space in, const fnz_geometry *from, const fnz_
   locate_ones(from, to, &b);
   FNZ_TRY(cut_dims(&w, from, &b));
   FNZ_TRY(order_dims(&w, to, &b));
-  return add_dims(&w, to, &b);
+  bool grows = false;
+  for (uint32_t j = 0; j < to->rank; j++) {
+    if (b.source[j] != NEW_DIM)
+      continue;
+    const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(j)};
+    FNZ_TRY(go(&w, FNZI_STEP_UNSQUEEZE, args, 2, NULL));
+    grows = grows || to->sizes[j] != 1;
+  }
+  if (!grows)
+    return FNZ_OK;
+  fnz_arg args[2] = {fnzi_arg_default()};
+  FNZ_TRY(fnzi_arg_of_sizes(w.arena, to, &args[1]));
+  return go(&w, FNZI_STEP_EXPAND, args, 2, NULL);
 }
 
 /* --- flat ------------------------------------------------------------------------------------- */

@@ -43,20 +43,16 @@ const fnzi_view *fnzi_view_find(const fnz_op *op) {
   return view ? row_named(view->name) : row;
 }
 
-/* The scatter has the base, the window, and then the view's arguments, by name. */
-static bool takes_args_of(const fnz_op *scatter, const fnz_op *view) {
-  bool same = scatter->nparams == view->nparams + 1;
-  for (size_t i = 1; same && i < view->nparams; i++)
-    same = strcmp(scatter->params[i + 1].name, view->params[i].name) == 0;
-  return same;
-}
-
 const fnz_op *fnzi_view_scattered(const fnz_op *op) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (rows[i].base == FNZI_BASE_NEW || fnzi_emitted_op(rows[i].through) != op)
       continue;
     const fnz_op *view = fnzi_ops_find(rows[i].op);
-    if (takes_args_of(op, view))
+    /* The scatter has the base, the window, and then the view's arguments, by name. */
+    bool same = op->nparams == view->nparams + 1;
+    for (size_t k = 1; same && k < view->nparams; k++)
+      same = strcmp(op->params[k + 1].name, view->params[k].name) == 0;
+    if (same)
       return view;
   }
   return NULL;
@@ -99,13 +95,6 @@ static fnz_status settle(const fnzi_forward *w, fnz_geometry *g) {
                          "%s: a size, a stride or the offset leaves 61 bits", w->op->name);
 }
 
-static bool has_none(const fnz_geometry *g) {
-  bool none = fnzi_int_is_none(fnzi_int_offset(g));
-  for (uint32_t d = 0; d < g->rank; d++)
-    none |= g->sizes[d] == INT64_MIN || g->strides[d] == INT64_MIN;
-  return none;
-}
-
 static fnz_status open_windows(fnzi_int_space in, const fnzi_view *view, const fnzi_op_call *call,
                                bool is_run, fnzi_forward *w) {
   *w = (fnzi_forward){.ctx = in.arena->ctx,
@@ -117,9 +106,14 @@ static fnz_status open_windows(fnzi_int_space in, const fnzi_view *view, const f
                       .base = w->base,
                       .is_run = is_run};
   FNZ_TRY(view->forward(w));
-  for (size_t k = 0; k < w->count; k++)
-    if (has_none(&w->out[k]))
+  for (size_t k = 0; k < w->count; k++) {
+    const fnz_geometry *g = &w->out[k];
+    bool none = fnzi_int_is_none(fnzi_int_offset(g));
+    for (uint32_t d = 0; d < g->rank; d++)
+      none |= g->sizes[d] == INT64_MIN || g->strides[d] == INT64_MIN;
+    if (none)
       FNZ_TRY(settle(w, &w->out[k]));
+  }
   return FNZ_OK;
 }
 
