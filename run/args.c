@@ -359,22 +359,6 @@ static fnz_status apply(fnzi_run_state *run, const fnz_request *call, fnz_handle
                                       : apply_list(run, call, outputs, count);
 }
 
-/* Releases the results when the call has not kept its schema. */
-static fnz_status apply_checked(fnzi_run_state *run, const fnz_request *call, fnz_handle *outputs,
-                                size_t count) {
-  fnzi_run_witnesses *seen;
-  FNZ_TRY(fnzi_run_witness_begin(run, call, &seen));
-  fnz_status status = apply(run, call, outputs, count);
-  if (status != FNZ_OK) {
-    fnz_status ended = fnzi_run_witness_end(seen, call->op, NULL, 0);
-    return ended == FNZ_OK ? status : ended;
-  }
-  status = fnzi_run_witness_end(seen, call->op, outputs, count);
-  if (status != FNZ_OK)
-    release_all(run, outputs, count);
-  return status;
-}
-
 static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
   const fnzi_run_state *run = user;
   return run->backend->geometry(run->backend->self, arg->u.value);
@@ -383,6 +367,19 @@ static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
 fnz_status fnzi_run_apply(fnzi_run_state *run, const fnz_request *call, fnz_handle *outputs,
                           size_t count) {
   FNZ_TRY(fnzi_check_uncast(run->ctx, call->op, call->args, geometry_of, run));
-  return run->options->check_schemas ? apply_checked(run, call, outputs, count)
-                                     : apply(run, call, outputs, count);
+  if (run->options->check_schemas) {
+    /* Releases the results when the call has not kept its schema. */
+    fnzi_run_witnesses *seen;
+    FNZ_TRY(fnzi_run_witness_begin(run, call, &seen));
+    fnz_status status = apply(run, call, outputs, count);
+    if (status != FNZ_OK) {
+      fnz_status ended = fnzi_run_witness_end(seen, call->op, NULL, 0);
+      return ended == FNZ_OK ? status : ended;
+    }
+    status = fnzi_run_witness_end(seen, call->op, outputs, count);
+    if (status != FNZ_OK)
+      release_all(run, outputs, count);
+    return status;
+  }
+  return apply(run, call, outputs, count);
 }

@@ -2,28 +2,26 @@
 #include "run/numbers.h"
 #include "run/frames.h"
 
-/* A number that is not known yet stays FNZ_ARG_DEFAULT: it may not be needed. */
-static fnz_status number_of(fnzi_run_state *run, uint64_t v, fnz_arg *out) {
-  uint32_t symbol = run->graph->values.data[v].symbol;
-  fnz_arg solved;
-  bool known;
-  *out = run->numbers[v];
-  if (out->tag != FNZ_ARG_DEFAULT || symbol == 0)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_run_symbol_number(run, v, &known, &solved));
-  const fnzi_symbol *example = &run->program->symbols.data[symbol];
-  if (known)
-    *out = solved;
-  else if (example->has_hint)
-    *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = example->hint};
-  return FNZ_OK;
-}
-
 fnz_status fnzi_run_frame_arg_of(fnzi_run_state *run, const fnz_arg *arg, fnzi_run_frame_arg *out) {
   *out = (fnzi_run_frame_arg){NULL, *arg};
   if (arg->tag == FNZ_ARG_VALUE)
     out->item = run->items[arg->u.value];
-  return arg->tag == FNZ_ARG_SYMBOL ? number_of(run, arg->u.value, &out->arg) : FNZ_OK;
+  if (arg->tag != FNZ_ARG_SYMBOL)
+    return FNZ_OK;
+  /* A number that is not known yet stays FNZ_ARG_DEFAULT: it may not be needed. */
+  uint32_t symbol = run->graph->values.data[arg->u.value].symbol;
+  fnz_arg solved;
+  bool known;
+  out->arg = run->numbers[arg->u.value];
+  if (out->arg.tag != FNZ_ARG_DEFAULT || symbol == 0)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_run_symbol_number(run, arg->u.value, &known, &solved));
+  const fnzi_symbol *example = &run->program->symbols.data[symbol];
+  if (known)
+    out->arg = solved;
+  else if (example->has_hint)
+    out->arg = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = example->hint};
+  return FNZ_OK;
 }
 
 void fnzi_run_frame_arg_hold(fnzi_run_frame_arg *passed) {

@@ -104,24 +104,6 @@ static const fnz_geometry *geometry_of(void *user, uint64_t v) {
   return backend_of(s)->geometry(backend_of(s)->self, handle_of(s, v));
 }
 
-/* Takes all handles. */
-static fnz_status keep_results(state *s, const fnz_arg *results, const fnz_handle *handles,
-                               size_t count) {
-  fnz_status status = FNZ_OK;
-  for (size_t i = 0; i < count; i++) {
-    bool is_kept = results[i].tag == FNZ_ARG_VALUE && handles[i] != 0 && status == FNZ_OK;
-    if (is_kept)
-      status = fnzi_run_learn_sizes(&s->run, results[i].u.value,
-                                    backend_of(s)->geometry(backend_of(s)->self, handles[i]));
-    is_kept = is_kept && status == FNZ_OK;
-    if (is_kept)
-      status = keep(s, results[i].u.value, handles[i]);
-    else if (handles[i] != 0)
-      backend_of(s)->release(backend_of(s)->self, handles[i]);
-  }
-  return status;
-}
-
 static fnz_status apply(state *s, const fnzi_node *node) {
   fnzi_run_state *run = &s->run;
   fnz_request call = {node->op, node->args, node->nargs, NULL, node->source};
@@ -138,7 +120,20 @@ static fnz_status apply(state *s, const fnzi_node *node) {
       expected[i] = fnzi_run_recorded(run, &run->scratch, results[i].u.value);
   call.expected = expected;
   FNZ_TRY(fnzi_run_apply(run, &call, handles, count));
-  return keep_results(s, results, handles, count);
+  /* All handles are taken, whatever fails. */
+  fnz_status status = FNZ_OK;
+  for (size_t i = 0; i < count; i++) {
+    bool is_kept = results[i].tag == FNZ_ARG_VALUE && handles[i] != 0 && status == FNZ_OK;
+    if (is_kept)
+      status = fnzi_run_learn_sizes(&s->run, results[i].u.value,
+                                    backend_of(s)->geometry(backend_of(s)->self, handles[i]));
+    is_kept = is_kept && status == FNZ_OK;
+    if (is_kept)
+      status = keep(s, results[i].u.value, handles[i]);
+    else if (handles[i] != 0)
+      backend_of(s)->release(backend_of(s)->self, handles[i]);
+  }
+  return status;
 }
 
 static fnz_status run_node(void *self, const fnzi_node *node) {
@@ -201,15 +196,6 @@ static fnz_status cast_item(void *self, fnzi_run_item *item, fnz_dtype dtype, fn
   return make_item(s, handle, out);
 }
 
-/* Cells are dense and row-major, so that the stack is their concatenation. */
-static fnz_status gather_items(state *s, fnzi_run_item *const *items, size_t count, size_t bytes,
-                               unsigned char *cells) {
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(backend_of(s)->download(backend_of(s)->self, s->run.ctx, ((box *)items[i])->handle,
-                                    cells + i * bytes));
-  return FNZ_OK;
-}
-
 static fnz_status stack_items(void *self, fnzi_run_item *const *items, size_t count,
                               fnzi_run_item **out) {
   state *s = self;
@@ -222,7 +208,11 @@ static fnz_status stack_items(void *self, fnzi_run_item *const *items, size_t co
   unsigned char *cells = fnzi_resize(s->run.ctx, NULL, 0, all + 1);
   if (cells == NULL)
     return fnzi_no_memory(s->run.ctx);
-  fnz_status status = gather_items(s, items, count, bytes, cells);
+  /* Cells are dense and row-major, so that the stack is their concatenation. */
+  fnz_status status = FNZ_OK;
+  for (size_t i = 0; i < count && status == FNZ_OK; i++)
+    status = backend_of(s)->download(backend_of(s)->self, s->run.ctx, ((box *)items[i])->handle,
+                                     cells + i * bytes);
   if (status == FNZ_OK)
     status = backend_of(s)->upload(backend_of(s)->self, s->run.ctx, &g, cells, &handle);
   fnzi_free(s->run.ctx, cells, all + 1);

@@ -2,10 +2,15 @@
 #include "run/numbers.h"
 
 /* --- conditions ------------------------------------------------------------------------------- */
-static fnz_status broken_by(fnzi_run_state *run, const fnzi_condition *c) {
+
+static fnz_status check_conditions(fnzi_run_state *run) {
+  const fnzi_condition *broken;
+  FNZ_TRY(fnzi_sizes_admit(&run->symbolic->sizes, &run->symbolic->point, &broken));
+  if (!broken)
+    return FNZ_OK;
   fnzi_run_numbers *n = run->symbolic;
   fnz_buffer asks = {NULL, 0, 0}, text = {NULL, 0, 0};
-  fnz_status status = fnzi_sizes_put_condition(&n->sizes, c, &asks);
+  fnz_status status = fnzi_sizes_put_condition(&n->sizes, broken, &asks);
   if (status == FNZ_OK)
     status = fnzi_sizes_text(&n->sizes, &n->point, &text);
   if (status == FNZ_OK)
@@ -16,12 +21,6 @@ static fnz_status broken_by(fnzi_run_state *run, const fnzi_condition *c) {
   fnz_buffer_free(run->ctx, &asks);
   fnz_buffer_free(run->ctx, &text);
   return status;
-}
-
-static fnz_status check_conditions(fnzi_run_state *run) {
-  const fnzi_condition *broken;
-  FNZ_TRY(fnzi_sizes_admit(&run->symbolic->sizes, &run->symbolic->point, &broken));
-  return broken ? broken_by(run, broken) : FNZ_OK;
 }
 
 /* --- from inputs ------------------------------------------------------------------------------ */

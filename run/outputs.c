@@ -36,23 +36,6 @@ bool fnzi_run_is_number(const fnz_arg *arg) {
          arg->tag == FNZ_ARG_BOOL;
 }
 
-/* "output.K", of tensors and of numbers. */
-static fnz_status visit_results(fnzi_run_state *run, fnzi_run_output_fn *visit, void *user) {
-  size_t number = 0;
-  for (size_t k = 0; k < run->graph->noutputs; k++) {
-    const fnz_arg *arg = &run->graph->outputs[k];
-    char name[32] = "output.";
-    if (!fnzi_output_is_result(&run->program->outputs[k]))
-      continue;
-    fnzi_int_text((int64_t)number++, name + strlen(name));
-    if (arg->tag == FNZ_ARG_VALUE)
-      FNZ_TRY(visit(user, name, arg->u.value));
-    else if (fnzi_run_is_number(arg))
-      FNZ_TRY(emit_number(run, name, arg));
-  }
-  return FNZ_OK;
-}
-
 /* finals: the name of an input -> the value that the signature names as its final one. */
 static fnz_status find_finals(fnzi_run_state *run, fnzi_map *finals) {
   for (size_t k = 0; k < run->graph->noutputs; k++) {
@@ -85,7 +68,19 @@ static fnz_status visit_inputs(fnzi_run_state *run, const fnzi_map *finals,
 fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_run_output_fn *visit, fnzi_run_input_fn *rest,
                             void *user) {
   fnzi_map finals;
-  FNZ_TRY(visit_results(run, visit, user));
+  /* "output.K", of tensors and of numbers. */
+  size_t number = 0;
+  for (size_t k = 0; k < run->graph->noutputs; k++) {
+    const fnz_arg *arg = &run->graph->outputs[k];
+    char name[32] = "output.";
+    if (!fnzi_output_is_result(&run->program->outputs[k]))
+      continue;
+    fnzi_int_text((int64_t)number++, name + strlen(name));
+    if (arg->tag == FNZ_ARG_VALUE)
+      FNZ_TRY(visit(user, name, arg->u.value));
+    else if (fnzi_run_is_number(arg))
+      FNZ_TRY(emit_number(run, name, arg));
+  }
   /* Final values of memory that inputs were moved away from. */
   const fnzi_graph *g = run->graph;
   for (size_t k = 0; k < g->noutputs; k++) {

@@ -45,18 +45,13 @@ static fnz_status look_before(witnesses *all, const fnz_request *call) {
   return FNZ_OK;
 }
 
-static size_t first_difference(const unsigned char *a, const unsigned char *b, size_t bytes) {
-  size_t at = 0;
-  while (at < bytes && a[at] == b[at])
-    at++;
-  return at;
-}
-
 static fnz_status compare(const fnzi_run_state *run, const fnz_op *op, const witness *w) {
   unsigned char *after = NULL;
   const fnz_geometry *g = run->backend->geometry(run->backend->self, w->handle);
   fnz_status status = download(run, w, &after);
-  size_t at = status == FNZ_OK ? first_difference(w->before, after, w->bytes) : w->bytes;
+  size_t at = 0;
+  while (status == FNZ_OK && at < w->bytes && w->before[at] == after[at])
+    at++;
   if (after)
     fnzi_free(run->ctx, after, w->bytes + 1);
   if (status != FNZ_OK || at == w->bytes)

@@ -180,15 +180,6 @@ static fnz_status put_result(fnz_stack *stack, const fnz_op *op, size_t k, arriv
   return status;
 }
 
-static fnz_status put_results(fnz_stack *stack, const fnz_op *op, arrived *a) {
-  fnz_status status = FNZ_OK;
-  for (size_t k = 0; status == FNZ_OK && k < op->nreturns; k++)
-    status = put_result(stack, op, k, a);
-  for (; a->at < a->count; a->at++) /* no result of the schema took these */
-    fnz_eager_release((fnz_eager){a->backend, a->handles[a->at]});
-  return status;
-}
-
 /* --- The call --------------------------------------------------------------------------------- */
 
 enum { FEW_RESULTS = 8 };
@@ -231,7 +222,13 @@ static fnz_status call(fnz_stack *stack, const fnz_op *op) {
   FNZ_TRY(call_backend(stack, op, backend, handles, room, &count));
   fnzi_call_stack_release(stack, 0);
   stack->count = 0;
-  return put_results(stack, op, &(arrived){backend, handles, count, 0, lengths});
+  arrived *a = &(arrived){backend, handles, count, 0, lengths};
+  fnz_status status = FNZ_OK;
+  for (size_t k = 0; status == FNZ_OK && k < op->nreturns; k++)
+    status = put_result(stack, op, k, a);
+  for (; a->at < a->count; a->at++) /* no result of the schema took these */
+    fnz_eager_release((fnz_eager){a->backend, a->handles[a->at]});
+  return status;
 }
 
 fnz_status fnz_call(fnz_context *ctx, const fnz_op *op, fnz_stack *stack) {
@@ -246,7 +243,11 @@ fnz_status fnz_call(fnz_context *ctx, const fnz_op *op, fnz_stack *stack) {
   return status;
 }
 
-static fnz_status no_operator(fnz_context *ctx, const char *name) {
+fnz_status fnz_call_name(fnz_context *ctx, const char *name, fnz_stack *stack) {
+  const fnz_op *op = fnz_op_find(ctx, name);
+  if (op)
+    return fnz_call(ctx, op, stack);
+  fnz_stack_clear(stack);
   fnz_buffer near = {NULL, 0, 0};
   fnz_status status = fnzi_put_near_op(ctx, NULL, 0, name, &near);
   if (status == FNZ_OK)
@@ -254,12 +255,4 @@ static fnz_status no_operator(fnz_context *ctx, const char *name) {
                        "there is no operator of that name%s; `fnz ops` lists all", near.data);
   fnz_buffer_free(ctx, &near);
   return status;
-}
-
-fnz_status fnz_call_name(fnz_context *ctx, const char *name, fnz_stack *stack) {
-  const fnz_op *op = fnz_op_find(ctx, name);
-  if (op)
-    return fnz_call(ctx, op, stack);
-  fnz_stack_clear(stack);
-  return no_operator(ctx, name);
 }

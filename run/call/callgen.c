@@ -176,22 +176,6 @@ static void put_push(FILE *f, const fnzi_param *p) {
   fputs(";\n", f);
 }
 
-static void put_take(FILE *f, const fnz_op *op, size_t k) {
-  char name[64];
-  result_name(op, k, name);
-  if (!is_result(&op->returns[k]))
-    return;
-  fputs("  if (status == FNZ_OK)\n    ", f);
-  if (op->returns[k].is_list)
-    fprintf(f, "status = fnzi_call_take_list(&stack, %zu, %s, %s_capacity, %s_count)", k, name,
-            name, name);
-  else if (is_tensor(&op->returns[k]))
-    fprintf(f, "*%s = fnz_take_tensor(&stack, %zu)", name, k);
-  else
-    fprintf(f, "fnzi_call_take_number(&stack, %zu, %s)", k, name);
-  fputs(";\n", f);
-}
-
 static void put_definition(FILE *f, const fnz_op *op) {
   put_prototype(f, op);
   fprintf(f, " {\n  fnz_stack stack;\n  fnzi_call_stack_init(&stack, ctx, %s);\n",
@@ -200,8 +184,21 @@ static void put_definition(FILE *f, const fnz_op *op) {
     put_push(f, &op->params[i]);
   fprintf(f, "  fnz_status status = fnz_call(ctx, &fnzi_ops[%zu], &stack);\n",
           (size_t)(op - fnzi_ops));
-  for (size_t k = 0; k < op->nreturns; k++)
-    put_take(f, op, k);
+  for (size_t k = 0; k < op->nreturns; k++) {
+    char name[64];
+    result_name(op, k, name);
+    if (is_result(&op->returns[k])) {
+      fputs("  if (status == FNZ_OK)\n    ", f);
+      if (op->returns[k].is_list)
+        fprintf(f, "status = fnzi_call_take_list(&stack, %zu, %s, %s_capacity, %s_count)", k, name,
+                name, name);
+      else if (is_tensor(&op->returns[k]))
+        fprintf(f, "*%s = fnz_take_tensor(&stack, %zu)", name, k);
+      else
+        fprintf(f, "fnzi_call_take_number(&stack, %zu, %s)", k, name);
+      fputs(";\n", f);
+    }
+  }
   fputs("  return fnzi_call_typed_end(&stack, status);\n}\n\n", f);
 }
 

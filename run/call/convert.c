@@ -80,29 +80,25 @@ static bool item_fits(const fnzi_param *p, fnz_arg *item) {
   return (p->item_optional && item->tag == FNZ_ARG_NONE) || fits(p->type, item);
 }
 
-static fnz_status convert_items(fnz_stack *stack, const fnz_op *op, const fnzi_param *p,
-                                fnz_arg *arg) {
-  fnz_arg *items = NULL;
-  for (uint32_t i = 0; i < arg->count; i++) {
-    fnz_arg item = arg->u.list[i];
-    if (!item_fits(p, &item))
-      return refuse(stack->ctx, op, p, &item);
-    if (item.tag == arg->u.list[i].tag)
-      continue;
-    if (!items) {
-      FNZI_NEW(&stack->arena, arg->count, &items);
-      memcpy(items, arg->u.list, arg->count * sizeof *items);
-      arg->u.list = items;
-    }
-    items[i] = item;
-  }
-  return FNZ_OK;
-}
-
 static fnz_status convert_list(fnz_stack *stack, const fnz_op *op, const fnzi_param *p,
                                fnz_arg *arg) {
-  if (arg->tag == FNZ_ARG_LIST)
-    return convert_items(stack, op, p, arg);
+  if (arg->tag == FNZ_ARG_LIST) {
+    fnz_arg *items = NULL;
+    for (uint32_t i = 0; i < arg->count; i++) {
+      fnz_arg item = arg->u.list[i];
+      if (!item_fits(p, &item))
+        return refuse(stack->ctx, op, p, &item);
+      if (item.tag == arg->u.list[i].tag)
+        continue;
+      if (!items) {
+        FNZI_NEW(&stack->arena, arg->count, &items);
+        memcpy(items, arg->u.list, arg->count * sizeof *items);
+        arg->u.list = items;
+      }
+      items[i] = item;
+    }
+    return FNZ_OK;
+  }
   if (!p->list_size || p->type == FNZI_TYPE_TENSOR || !fits(p->type, arg))
     return refuse(stack->ctx, op, p, arg);
   /* int[2] takes one int, which counts for each place. */

@@ -155,19 +155,6 @@ static fnz_status over_batch(fnzi_eag_op *s, const fnz_geometry *g, fnz_handle o
   return status;
 }
 
-/* The new statistics; the caller owns them, also after a failure. */
-static fnz_status new_statistics(fnzi_eag_op *s, const fnz_geometry *g, fnz_handle out[2]) {
-  fnz_backend *b = s->in->run.backend;
-  fnz_handle held[8] = {0};
-  fnz_status status = norm_instances(s, g, held);
-  for (size_t i = 0; i < 2 && status == FNZ_OK; i++)
-    status = over_batch(s, g, held[6 + i], &out[i]);
-  for (size_t i = 0; i < 8; i++)
-    if (held[i] != 0)
-      b->release(b->self, held[i]);
-  return status;
-}
-
 /* The result does not depend on the running statistics. */
 static fnz_status plain_norm(fnzi_eag_op *s, const fnz_geometry *g) {
   const fnz_geometry *expected[1] = {g};
@@ -190,7 +177,13 @@ static fnz_status instance_norm(fnzi_eag_op *s) {
   if (input->g->rank < 2)
     return fnzi_eag_op_refuse(s, "at least two dimensions are needed", input->g->rank, 2);
   FNZ_TRY(check_statistics(s, FNZI_RUN_NORM_MEAN));
-  fnz_status status = new_statistics(s, input->g, statistics);
+  fnz_handle held[8] = {0};
+  fnz_status status = norm_instances(s, input->g, held);
+  for (size_t i = 0; i < 2 && status == FNZ_OK; i++)
+    status = over_batch(s, input->g, held[6 + i], &statistics[i]);
+  for (size_t i = 0; i < 8; i++)
+    if (held[i] != 0)
+      b->release(b->self, held[i]);
   if (status == FNZ_OK)
     status = plain_norm(s, input->g);
   if (status == FNZ_OK)

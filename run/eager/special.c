@@ -81,17 +81,6 @@ static fnz_status fill_window(fnzi_eag_op *s, fnzi_eag_tensor *self, const fnzi_
   return fnzi_eag_tensor_write(s->in, window, value, NULL);
 }
 
-/* With wrap, the diagonal of a tall matrix begins again below, after one row without. */
-static fnz_status fill_wrapped(fnzi_eag_op *s, fnzi_eag_tensor *self, fnzi_eag_window *w) {
-  const fnz_geometry *g = self->g;
-  int64_t step = g->sizes[1] + 1;
-  if (fnzi_eag_op_int(s, 2, 0) == 0 || g->rank != 2 || g->sizes[0] <= step)
-    return FNZ_OK;
-  w->sizes[0] = (fnz_geometry_numel(g) + step - 1) / step - w->sizes[0];
-  w->offset = fnzi_run_wrap_add(g->offset, fnzi_run_wrap_mul(g->strides[0], step));
-  return fill_window(s, self, w);
-}
-
 static fnz_status fill_diagonal(fnzi_eag_op *s) {
   fnzi_eag_tensor *self;
   FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[0], &self));
@@ -109,7 +98,13 @@ static fnz_status fill_diagonal(fnzi_eag_op *s) {
     w.strides[0] = fnzi_run_wrap_add(w.strides[0], g->strides[d]);
   }
   FNZ_TRY(fill_window(s, self, &w));
-  FNZ_TRY(fill_wrapped(s, self, &w));
+  /* With wrap, the diagonal of a tall matrix begins again below, after one row without. */
+  int64_t step = g->sizes[1] + 1;
+  if (fnzi_eag_op_int(s, 2, 0) != 0 && g->rank == 2 && g->sizes[0] > step) {
+    w.sizes[0] = (fnz_geometry_numel(g) + step - 1) / step - w.sizes[0];
+    w.offset = fnzi_run_wrap_add(g->offset, fnzi_run_wrap_mul(g->strides[0], step));
+    FNZ_TRY(fill_window(s, self, &w));
+  }
   return fnzi_eag_op_push(s, self);
 }
 

@@ -293,11 +293,6 @@ static bool flag(const fnzi_eag_op *s, const char *name) {
   return i >= 0 && fnzi_eag_op_int(s, (size_t)i, 0) != 0;
 }
 
-static fnz_dtype wanted_dtype(const fnzi_eag_op *s, fnz_dtype fallback) {
-  int i = fnzi_op_param(s->op, "dtype");
-  return i < 0 ? fallback : (fnz_dtype)fnzi_eag_op_int(s, (size_t)i, fallback);
-}
-
 /* The format that eager suggests for a tensor: channels-last when each stride, from the channels
  * over the last dimension to the first, covers the dimensions before. */
 static int64_t suggested_format(const fnzi_eag_window *w) {
@@ -334,7 +329,8 @@ static fnz_status convert(fnzi_eag_op *s, fnzi_eag_window *w, fnz_dtype dtype) {
 }
 
 static fnz_status to(fnzi_eag_op *s, fnzi_eag_window *w) {
-  return convert(s, w, wanted_dtype(s, w->dtype));
+  int i = fnzi_op_param(s->op, "dtype");
+  return convert(s, w, i < 0 ? w->dtype : (fnz_dtype)fnzi_eag_op_int(s, (size_t)i, w->dtype));
 }
 
 static fnz_status to_other(fnzi_eag_op *s, fnzi_eag_window *w) {

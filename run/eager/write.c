@@ -126,23 +126,6 @@ static fnz_status guess(const writing *w, size_t k, const fnz_geometry **out) {
   return FNZ_OK;
 }
 
-static fnz_status take_results(const writing *w, fnz_handle *handles) {
-  fnz_backend *backend = backend_of(w->s);
-  fnz_status status = FNZ_OK;
-  for (size_t i = 0; i < w->count; i++) {
-    fnz_handle value = handles[i];
-    if (status == FNZ_OK && i >= w->nplain && value != 0) {
-      handles[i] = 0;
-      status = store(w->s, w->targets[i - w->nplain], w->recorded[i], value);
-    } else if (status == FNZ_OK && i < w->nplain) {
-      status = fnzi_eag_op_push_value(w->s, w->recorded[i], value);
-    }
-    if (handles[i] != 0)
-      backend->release(backend->self, handles[i]);
-  }
-  return status;
-}
-
 static fnz_status write_twin(const writing *w) {
   fnzi_eag_op *s = w->s;
   fnzi_run_state *run = &s->in->run;
@@ -157,7 +140,20 @@ static fnz_status write_twin(const writing *w) {
   for (size_t i = w->nplain; (run->hashes || draws_in_place(s, w->twin)) && i < w->count; i++)
     FNZ_TRY(guess(w, i, &expected[i]));
   FNZ_TRY(fnzi_eag_apply_twin(s, w->twin, w->args, expected, handles, w->count));
-  return take_results(w, handles);
+  fnz_backend *backend = backend_of(w->s);
+  fnz_status status = FNZ_OK;
+  for (size_t i = 0; i < w->count; i++) {
+    fnz_handle value = handles[i];
+    if (status == FNZ_OK && i >= w->nplain && value != 0) {
+      handles[i] = 0;
+      status = store(w->s, w->targets[i - w->nplain], w->recorded[i], value);
+    } else if (status == FNZ_OK && i < w->nplain) {
+      status = fnzi_eag_op_push_value(w->s, w->recorded[i], value);
+    }
+    if (handles[i] != 0)
+      backend->release(backend->self, handles[i]);
+  }
+  return status;
 }
 
 /* --- Element after element -------------------------------------------------------------------- */
@@ -214,24 +210,21 @@ static fnz_status element_value(void *user, fnz_arg *arg) {
   return status;
 }
 
-static fnz_status compute_element(looping *l, fnzi_eag_tensor *element, fnz_handle *out) {
-  fnzi_run_state *run = &l->s->in->run;
-  const fnz_geometry *expected[1] = {NULL}, *recorded[1] = {NULL};
-  fnz_request call = {l->twin, l->args, l->twin->nparams, expected, ""};
-  FNZ_TRY(fnzi_run_lower(run, element_value, l, &call, NULL));
-  const writing w = {l->s, l->twin, l->args, 0, &element, 1, recorded};
-  if (run->hashes)
-    FNZ_TRY(guess(&w, 0, &expected[0]));
-  return fnzi_run_apply(run, &call, out, 1);
-}
-
 static fnz_status write_element(void *user, const int64_t *index) {
   looping *l = user;
   fnzi_eag_tensor *element;
   fnz_handle value;
   l->index = index;
   FNZ_TRY(element_of(l, l->target, &element));
-  fnz_status status = compute_element(l, element, &value);
+  fnzi_run_state *run = &l->s->in->run;
+  const fnz_geometry *expected[1] = {NULL}, *recorded[1] = {NULL};
+  fnz_request call = {l->twin, l->args, l->twin->nparams, expected, ""};
+  fnz_status status = fnzi_run_lower(run, element_value, l, &call, NULL);
+  const writing w = {l->s, l->twin, l->args, 0, &element, 1, recorded};
+  if (status == FNZ_OK && run->hashes)
+    status = guess(&w, 0, &expected[0]);
+  if (status == FNZ_OK)
+    status = fnzi_run_apply(run, &call, &value, 1);
   for (size_t i = 0; i < l->inputs.count; i++)
     backend_of(l->s)->release(backend_of(l->s)->self, l->inputs.data[i]);
   l->inputs.count = 0;

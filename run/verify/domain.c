@@ -208,13 +208,6 @@ static fnz_status runs_at(domain *d, int side, bool *out) {
   return fnzi_ver_is_limit(status) ? status : FNZ_OK;
 }
 
-/* "s0 = 7: it is for s0 <= 6 (its guard)" */
-static fnz_status put_refusal(domain *d, int side, const fnzi_condition *broken, fnz_buffer *out) {
-  FNZ_TRY(fnzi_sizes_text(&d->sizes[0], &d->points[0], out));
-  FNZ_TRY(fnzi_put_text(d->ctx, out, ": it is for "));
-  return fnzi_sizes_put_condition(&d->sizes[side], broken, out);
-}
-
 /* Both programs at the numbers of the first one's point. */
 static fnz_status try_point(domain *d) {
   const fnzi_condition *broken[2];
@@ -232,7 +225,12 @@ static fnz_status try_point(domain *d) {
   if (!taken)
     return FNZ_OK;
   fnz_buffer text = {NULL, 0, 0};
-  fnz_status status = put_refusal(d, refusing, broken[refusing], &text);
+  /* "s0 = 7: it is for s0 <= 6 (its guard)" */
+  fnz_status status = fnzi_sizes_text(&d->sizes[0], &d->points[0], &text);
+  if (status == FNZ_OK)
+    status = fnzi_put_text(d->ctx, &text, ": it is for ");
+  if (status == FNZ_OK)
+    status = fnzi_sizes_put_condition(&d->sizes[refusing], broken[refusing], &text);
   if (status == FNZ_OK && refusing == 1)
     snprintf(d->report->narrower, sizeof d->report->narrower, "%s", text.data);
   else if (status == FNZ_OK)

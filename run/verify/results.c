@@ -95,25 +95,20 @@ static fnz_status store_series(fnzi_ver_results *r, fnzi_cell start, size_t byte
   return FNZ_OK;
 }
 
-/* The map of names is made when a result is out of order for the first time. */
-static fnz_status learn_names(fnzi_ver_results *r) {
-  if (r->knows_names)
-    return FNZ_OK;
-  r->knows_names = true;
-  for (size_t i = 0; i < r->list.count; i++) {
-    const char *name = r->list.data[i].name;
-    FNZ_TRY(fnzi_map_set(&r->names, name, strlen(name), i));
-  }
-  return FNZ_OK;
-}
-
 /* NULL when the original has no such result. */
 static fnz_status find(fnzi_ver_results *r, const char *name, fnzi_ver_result **out) {
   uint64_t at = r->next;
   bool found = at < r->list.count && strcmp(r->list.data[at].name, name) == 0;
   *out = NULL;
   if (!found) {
-    FNZ_TRY(learn_names(r));
+    /* The map of names is made when a result is out of order for the first time. */
+    if (!r->knows_names) {
+      r->knows_names = true;
+      for (size_t i = 0; i < r->list.count; i++) {
+        const char *known = r->list.data[i].name;
+        FNZ_TRY(fnzi_map_set(&r->names, known, strlen(known), i));
+      }
+    }
     found = fnzi_map_get(&r->names, name, strlen(name), &at);
   }
   if (!found)

@@ -82,22 +82,6 @@ static void say_outputs(const saying *a) {
       a->outputs[k] = said_sight(a, k);
 }
 
-/* A final value may give an input other strides, and other memory. */
-static void say_finals(const saying *a) {
-  for (size_t k = 0; k < a->graph->noutputs; k++) {
-    const fnz_output_spec *spec = &a->s->program->outputs[k];
-    uint64_t input;
-    if (spec->kind == FNZ_OUTPUT_MEMORY_MUTATION || !fnzi_output_is_mutation(spec) ||
-        a->outputs[k].tensor == NULL || spec->target == NULL ||
-        !fnzi_map_get(&a->targets, spec->target, strlen(spec->target), &input))
-      continue;
-    if (spec->metadata)
-      a->s->inputs[input].g = a->outputs[k].g;
-    if (spec->set)
-      a->s->inputs[input].memory = a->outputs[k].memory;
-  }
-}
-
 static fnz_status say_inputs(saying *a) {
   const fnz_program *p = a->s->program;
   for (uint32_t k = 0; k < a->graph->ninputs; k++) {
@@ -134,7 +118,19 @@ static fnz_status say_all(fnzi_arena *arena, fnzi_ver_sights *s) {
   fnz_status status = say_inputs(&a);
   if (status == FNZ_OK) {
     say_outputs(&a);
-    say_finals(&a);
+    /* A final value may give an input other strides, and other memory. */
+    for (size_t k = 0; k < a.graph->noutputs; k++) {
+      const fnz_output_spec *spec = &a.s->program->outputs[k];
+      uint64_t input;
+      if (spec->kind == FNZ_OUTPUT_MEMORY_MUTATION || !fnzi_output_is_mutation(spec) ||
+          a.outputs[k].tensor == NULL || spec->target == NULL ||
+          !fnzi_map_get(&a.targets, spec->target, strlen(spec->target), &input))
+        continue;
+      if (spec->metadata)
+        a.s->inputs[input].g = a.outputs[k].g;
+      if (spec->set)
+        a.s->inputs[input].memory = a.outputs[k].memory;
+    }
     say_outputs(&a);
   }
   fnzi_map_free(&a.targets);

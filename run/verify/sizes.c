@@ -213,14 +213,6 @@ static fnz_status check_breakpoints_of(checking *c, const fnzi_expr *e, int64_t 
   return FNZ_OK;
 }
 
-/* Expressions that had one number so far, at sizes where they have another. */
-static fnz_status check_breakpoints(checking *c) {
-  for (size_t i = 1; i < c->first.program->symbols.count; i++)
-    if (c->constants[i].seen && !c->constants[i].varies)
-      FNZ_TRY(check_breakpoints_of(c, c->first.symbols[i], c->constants[i].number));
-  return FNZ_OK;
-}
-
 static fnz_status check_special(checking *c, size_t wanted) {
   bool more = true, found;
   for (size_t k = 0; more && c->report->sizes < wanted; k++) {
@@ -305,7 +297,10 @@ static fnz_status check_all(checking *c) {
     FNZ_TRY(check_here(c));
   FNZ_TRY(check_usual(c, USUAL * (size_t)c->trials + recorded));
   FNZ_TRY(check_special(c, (USUAL + SPECIAL) * (size_t)c->trials));
-  FNZ_TRY(check_breakpoints(c));
+  /* Expressions that had one number so far, at sizes where they have another. */
+  for (size_t i = 1; i < c->first.program->symbols.count; i++)
+    if (c->constants[i].seen && !c->constants[i].varies)
+      FNZ_TRY(check_breakpoints_of(c, c->first.symbols[i], c->constants[i].number));
   FNZ_TRY(check_unshared(c));
   if (c->report->sizes)
     return FNZ_OK;

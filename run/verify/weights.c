@@ -146,21 +146,16 @@ static fnz_status compare_one(fnz_context *ctx, const fnzi_weight *a, const fnzi
   return said->left_out ? FNZ_OK : put_gap(ctx, a, b, &found, is_alike, &said->text);
 }
 
-/* A memory of several weights is filled from these. */
-static fnz_status compare_all(fnz_context *ctx, const fnz_program *a, const fnz_program *b,
-                              fnz_verify_report *report, words *said) {
-  for (size_t i = 0; i < a->weights.count; i++) {
-    const fnzi_weight *one = &a->weights.data[i], *other = fnzi_weight_find(b, one->name);
-    if (other != NULL && !fnzi_run_is_whole_memory(a, one->name))
-      FNZ_TRY(compare_one(ctx, one, other, report, said));
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_ver_weights(fnz_context *ctx, const fnz_program *a, const fnz_program *b,
                             fnz_verify_report *report) {
   words said = {.left_out = false};
-  fnz_status status = compare_all(ctx, a, b, report, &said);
+  /* A memory of several weights is filled from these. */
+  fnz_status status = FNZ_OK;
+  for (size_t i = 0; i < a->weights.count && status == FNZ_OK; i++) {
+    const fnzi_weight *one = &a->weights.data[i], *other = fnzi_weight_find(b, one->name);
+    if (other != NULL && !fnzi_run_is_whole_memory(a, one->name))
+      status = compare_one(ctx, one, other, report, &said);
+  }
   if (status == FNZ_OK && report->weights_differing)
     status =
         fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, "",
