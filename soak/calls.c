@@ -293,18 +293,6 @@ const fnzi_view_draw fnzi_view_draws[] = {
 const size_t fnzi_view_draw_count = sizeof fnzi_view_draws / sizeof *fnzi_view_draws;
 
 /* --- tensors --------------------------------------------------------------------------------- */
-static void draw_strides(choices *c, int64_t *strides, const int64_t *sizes, uint32_t rank) {
-  bool done[FNZ_MAX_RANK] = {false};
-  int64_t reach = 1;
-  for (uint32_t n = 0; n < rank; n++) {
-    uint32_t d = choose(c, rank);
-    while (done[d])
-      d = (d + 1) % rank;
-    done[d] = true;
-    strides[d] = perhaps(c, 30) ? reach + choose(c, 3) : reach;
-    reach = (sizes[d] > 0 ? sizes[d] : 1) * strides[d];
-  }
-}
 
 enum { MOST_ELEMENTS = 512 };
 
@@ -326,7 +314,16 @@ void fnzi_draw_geometry(choices *c, fnz_dtype dtype, bool strided, int64_t *work
   fnzi_contiguous_strides(sizes, rank, strides);
   if (!strided)
     return;
-  draw_strides(c, strides, sizes, rank);
+  bool done[FNZ_MAX_RANK] = {false};
+  int64_t reach = 1;
+  for (uint32_t k = 0; k < rank; k++) {
+    uint32_t d = choose(c, rank);
+    while (done[d])
+      d = (d + 1) % rank;
+    done[d] = true;
+    strides[d] = perhaps(c, 30) ? reach + choose(c, 3) : reach;
+    reach = (sizes[d] > 0 ? sizes[d] : 1) * strides[d];
+  }
   out->offset = choose(c, 4);
 }
 

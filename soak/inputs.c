@@ -13,25 +13,6 @@ static uint16_t half_of(fnz_dtype dtype, float f) {
   return (uint16_t)(sign << 15 | (exponent ? (exponent - 112) << 10 | mantissa : 0));
 }
 
-/* Small ones, so that nothing saturates; zeros and equal ones among them. */
-static void put_number(fnz_dtype dtype, unsigned char *at, uint64_t random) {
-  int64_t i = (int64_t)(random % 9) - 4;
-  double d = random >> 32 & 1 ? (double)i * 0.5 : (double)i;
-  const double c[2] = {d, (double)(random >> 40 & 3)};
-  const float f[2] = {(float)c[0], (float)c[1]};
-  const uint16_t half = half_of(dtype, f[0]);
-  if (dtype == FNZ_BOOL)
-    *at = random & 1;
-  else if (dtype == FNZ_F16 || dtype == FNZ_BF16)
-    memcpy(at, &half, sizeof half);
-  else if (dtype == FNZ_F32 || dtype == FNZ_C64)
-    memcpy(at, f, fnzi_dtype(dtype)->bytes);
-  else if (dtype == FNZ_F64 || dtype == FNZ_C128)
-    memcpy(at, c, fnzi_dtype(dtype)->bytes);
-  else
-    memcpy(at, &i, fnzi_dtype(dtype)->bytes); /* the low bytes */
-}
-
 enum { MOST_BYTES = 1 << 16 };
 
 /* Bytes of the memory that the window needs, 0 when these are too many. */
@@ -45,22 +26,6 @@ static size_t bytes_of(const fnz_geometry *g) {
 
 static const fnzi_value *input_of(const fnz_program *p, uint32_t k) {
   return fnzi_value_at(p, 0, fnzi_graph_at(p, 0)->inputs[k].u.value);
-}
-
-/* Gathers the bytes that the inputs before the k-th have put into the memory that they share with
- * it, and their places. */
-static void gather_others(const fnz_program *p, uint32_t k, const fnz_arrays *arrays,
-                          unsigned char *memory, unsigned char *known, unsigned char *ones) {
-  for (uint32_t i = 0; i < k; i++) {
-    if (fnzi_memory_of(p, i) != fnzi_memory_of(p, k))
-      continue;
-    const fnzi_value *v = input_of(p, i);
-    size_t item = fnzi_dtype(v->geometry->dtype)->bytes;
-    if (!bytes_of(v->geometry))
-      continue;
-    fnzi_run_scatter(v->geometry, fnz_arrays_find(arrays, v->name)->data, item, memory);
-    fnzi_run_scatter(v->geometry, ones, item, known);
-  }
 }
 
 /* If inputs of one memory overlap they have the same bytes: the first input's. */
@@ -79,7 +44,18 @@ static fnz_status agree(fnz_context *ctx, const fnz_program *p, uint32_t k,
   unsigned char *known = memory + room, *seen = known + room, *is_seen = seen + room;
   memset(memory, 0, 2 * room);
   memset(seen, 1, room);
-  gather_others(p, k, arrays, memory, known, seen);
+  /* The inputs before the k-th have put bytes into the memory that they share with it; `known`
+   * marks their places. */
+  for (uint32_t i = 0; i < k; i++) {
+    if (fnzi_memory_of(p, i) != fnzi_memory_of(p, k))
+      continue;
+    const fnzi_value *v = input_of(p, i);
+    size_t width = fnzi_dtype(v->geometry->dtype)->bytes;
+    if (!bytes_of(v->geometry))
+      continue;
+    fnzi_run_scatter(v->geometry, fnz_arrays_find(arrays, v->name)->data, width, memory);
+    fnzi_run_scatter(v->geometry, seen, width, known);
+  }
   fnzi_run_gather(own, memory, item, seen);
   fnzi_run_gather(own, known, item, is_seen);
   for (size_t b = 0, n = (size_t)fnz_geometry_numel(own) * item; b < n; b++)
@@ -103,8 +79,26 @@ fnz_status fnzi_random_agree(fnz_context *ctx, const fnz_geometry *g, void *data
 
 void fnzi_random_fill(const fnz_geometry *g, void *data, uint64_t *seed) {
   size_t bytes = fnzi_dtype(g->dtype)->bytes;
-  for (size_t k = 0, n = (size_t)fnz_geometry_numel(g); k < n; k++)
-    put_number(g->dtype, (unsigned char *)data + k * bytes, splitmix64(seed));
+  for (size_t k = 0, n = (size_t)fnz_geometry_numel(g); k < n; k++) {
+    /* Small ones, so that nothing saturates; zeros and equal ones among them. */
+    unsigned char *at = (unsigned char *)data + k * bytes;
+    const uint64_t random = splitmix64(seed);
+    int64_t i = (int64_t)(random % 9) - 4;
+    double d = random >> 32 & 1 ? (double)i * 0.5 : (double)i;
+    const double c[2] = {d, (double)(random >> 40 & 3)};
+    const float f[2] = {(float)c[0], (float)c[1]};
+    const uint16_t half = half_of(g->dtype, f[0]);
+    if (g->dtype == FNZ_BOOL)
+      *at = random & 1;
+    else if (g->dtype == FNZ_F16 || g->dtype == FNZ_BF16)
+      memcpy(at, &half, sizeof half);
+    else if (g->dtype == FNZ_F32 || g->dtype == FNZ_C64)
+      memcpy(at, f, fnzi_dtype(g->dtype)->bytes);
+    else if (g->dtype == FNZ_F64 || g->dtype == FNZ_C128)
+      memcpy(at, c, fnzi_dtype(g->dtype)->bytes);
+    else
+      memcpy(at, &i, fnzi_dtype(g->dtype)->bytes); /* the low bytes */
+  }
 }
 
 fnz_status fnzi_random_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed,

@@ -99,18 +99,6 @@ static fnz_status text_of(fnz_context *ctx, const fnz_program *p, fnz_buffer *ou
   return fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, out);
 }
 
-static verdict compare_texts(judge *t, const fnz_program *p, const fnz_program *again) {
-  fnz_buffer a = {0}, b = {0};
-  verdict v = FNZI_VERDICT_EQUAL;
-  if (text_of(t->ctx, p, &a) || text_of(t->ctx, again, &b))
-    v = fnzi_judge_failed(t, "text");
-  else if (strcmp(a.data, b.data) != 0)
-    v = fnzi_judge_wrong(t, "fixed point", "functionalized again, it reads\n%.800s", b.data);
-  fnz_buffer_free(t->ctx, &a);
-  fnz_buffer_free(t->ctx, &b);
-  return v;
-}
-
 /* Functionalizing again changes nothing. */
 static verdict check_fixed_point(judge *t, const fnz_program *p, fnz_views views) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
@@ -125,8 +113,15 @@ static verdict check_fixed_point(judge *t, const fnz_program *p, fnz_views views
                          fnz_node_count(p, 0), fnz_node_count(again, 0));
   else if (!fnzi_same_program(p, again, &where))
     v = fnzi_judge_wrong(t, "fixed point", "functionalized again, node %zu is another one", where);
-  else if (t->checks & FNZI_CHECK_THOROUGH)
-    v = compare_texts(t, p, again);
+  else if (t->checks & FNZI_CHECK_THOROUGH) {
+    fnz_buffer a = {0}, b = {0};
+    if (text_of(t->ctx, p, &a) || text_of(t->ctx, again, &b))
+      v = fnzi_judge_failed(t, "text");
+    else if (strcmp(a.data, b.data) != 0)
+      v = fnzi_judge_wrong(t, "fixed point", "functionalized again, it reads\n%.800s", b.data);
+    fnz_buffer_free(t->ctx, &a);
+    fnz_buffer_free(t->ctx, &b);
+  }
   fnz_program_destroy(again);
   return v;
 }
@@ -242,14 +237,6 @@ static verdict check_dialect(judge *t, size_t which) {
   return v == FNZI_VERDICT_WRONG ? fnzi_judge_in_dialect(t, which) : v;
 }
 
-static verdict check_dialects(judge *t) {
-  verdict v = FNZI_VERDICT_EQUAL;
-  for (size_t k = 0; k < FNZI_DIALECTS && v == FNZI_VERDICT_EQUAL; k++)
-    if (t->checks & fnzi_dialects[k].check)
-      v = check_dialect(t, k);
-  return v;
-}
-
 static verdict check_equal(judge *t) {
   t->is_large = fnz_node_count(t->functional, 0) > 4 * fnz_node_count(t->original, 0) + 64;
   verdict v = compare_numbers(t, t->functional);
@@ -263,8 +250,9 @@ static verdict check_equal(judge *t) {
     v = compare_hashes(t, t->functional, "hashes");
   if (v == FNZI_VERDICT_EQUAL)
     v = check_fixed_point(t, t->functional, FNZ_VIEWS_COPY);
-  if (v == FNZI_VERDICT_EQUAL)
-    v = check_dialects(t);
+  for (size_t k = 0; k < FNZI_DIALECTS && v == FNZI_VERDICT_EQUAL; k++)
+    if (t->checks & fnzi_dialects[k].check)
+      v = check_dialect(t, k);
   return v == FNZI_VERDICT_EQUAL && (t->checks & FNZI_CHECK_THOROUGH) ? check_thoroughly(t) : v;
 }
 

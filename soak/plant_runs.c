@@ -79,21 +79,6 @@ static fnz_status draw_sizes(fnzi_sizes *sizes, fnzi_point *point, uint64_t seed
   return FNZ_OK;
 }
 
-static fnz_status symbolic_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed,
-                                  fnz_arrays *out) {
-  fnzi_sizes sizes;
-  fnzi_point point;
-  fnz_status status = fnzi_sizes_open(&sizes, ctx, p);
-  fnzi_point_init(&point, &sizes.set);
-  if (status == FNZ_OK)
-    status = draw_sizes(&sizes, &point, seed);
-  if (status == FNZ_OK)
-    status = add_inputs(p, &sizes, &point, seed, out);
-  fnzi_point_free(&point);
-  fnzi_sizes_close(&sizes);
-  return status;
-}
-
 /* NULL where the program takes what has no numbers. */
 static fnz_status make_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed,
                               fnz_arrays **out) {
@@ -102,7 +87,16 @@ static fnz_status make_inputs(fnz_context *ctx, const fnz_program *p, uint64_t s
   if (!fnzi_program_has_symbols(p) && seed % 2)
     return fnzi_random_inputs(ctx, p, seed, out);
   FNZ_TRY(fnz_arrays_create(ctx, out));
-  status = symbolic_inputs(ctx, p, seed, *out);
+  fnzi_sizes sizes;
+  fnzi_point point;
+  status = fnzi_sizes_open(&sizes, ctx, p);
+  fnzi_point_init(&point, &sizes.set);
+  if (status == FNZ_OK)
+    status = draw_sizes(&sizes, &point, seed);
+  if (status == FNZ_OK)
+    status = add_inputs(p, &sizes, &point, seed, *out);
+  fnzi_point_free(&point);
+  fnzi_sizes_close(&sizes);
   return status;
 }
 

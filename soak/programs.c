@@ -347,18 +347,6 @@ static void count(const gen *g) {
   n->aliases[fnzi_random_bucket(most)]++;
 }
 
-/* Most programs are small; one in a thousand is long. */
-static uint32_t draw_steps(choices *c) {
-  uint32_t size = choose(c, 1000);
-  if (size < 400)
-    return 1 + choose(c, 8);
-  if (size < 900)
-    return choose(c, 30);
-  if (size < 990)
-    return choose(c, 90);
-  return size < 999 ? 90 + choose(c, 160) : 250 + choose(c, 750);
-}
-
 static fnz_status fill_in(gen *g) {
   uint32_t graph;
   /* The rows of a kind lie together. */
@@ -369,7 +357,14 @@ static fnz_status fill_in(gen *g) {
   FNZ_TRY(fnzi_graph_add(g->p, "", &graph));
   for (uint32_t n = 1 + choose(g->c, 3); n > 0; n--)
     FNZ_TRY(add_input(g));
-  uint32_t steps = draw_steps(g->c), swarm = choose(g->c, 4);
+  /* Most programs are small; one in a thousand is long. */
+  uint32_t size = choose(g->c, 1000);
+  uint32_t steps = size < 400   ? 1 + choose(g->c, 8)
+                   : size < 900 ? choose(g->c, 30)
+                   : size < 990 ? choose(g->c, 90)
+                   : size < 999 ? 90 + choose(g->c, 160)
+                                : 250 + choose(g->c, 750),
+           swarm = choose(g->c, 4);
   for (size_t row = 0; fnzi_random_op(row) && swarm; row++)
     g->off[row] = perhaps(g->c, 33);
   g->in_chains = perhaps(g->c, 4);

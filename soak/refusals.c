@@ -16,15 +16,6 @@ static fnz_error refusal_over_hashes(judge *t) {
              : none;
 }
 
-/* The reason why it refuses over numbers, or over hashes if the CPU has no kernel for an earlier
- * step. */
-static fnz_error eager_refusal(judge *t, fnz_status eager) {
-  const fnz_error none = {.kind = FNZ_CLASS_NONE};
-  if (eager == FNZ_UNSUPPORTED)
-    return refusal_over_hashes(t);
-  return eager ? *fnz_last_error(t->ctx) : none;
-}
-
 /* The refusal by a run of the functional program, which the pass did make. */
 static fnz_class refusal_of_kernels(judge *t) {
   const fnzi_run_options options = {.inputs = t->inputs, .emit = fnzi_run_emit_nothing};
@@ -35,7 +26,11 @@ static fnz_class refusal_of_kernels(judge *t) {
 /* Refused by both, and as the same class: by the pass, or by a kernel. */
 verdict fnzi_compare_refusals(judge *t, const fnzi_refusal *refused, fnz_status eager) {
   const fnz_class pass = refused->error.kind;
-  const fnz_error e = eager_refusal(t, eager);
+  /* Eager refuses over numbers, or over hashes if the CPU has no kernel for an earlier step. */
+  const fnz_error none = {.kind = FNZ_CLASS_NONE};
+  const fnz_error e = eager == FNZ_UNSUPPORTED ? refusal_over_hashes(t)
+                      : eager                  ? *fnz_last_error(t->ctx)
+                                               : none;
   t->refusal = e.kind ? e.kind : pass;
   if (pass == e.kind || (!pass && refusal_of_kernels(t) == e.kind))
     return FNZI_VERDICT_REFUSED;

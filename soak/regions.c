@@ -289,27 +289,23 @@ static void region(gen *g, scope *s, unsigned depth) {
     slices(g, s, &xs, depth, step == REGION_SCAN);
 }
 
-static void statement(gen *g, scope *s, unsigned depth) {
-  const uint32_t kind = choose(g->c, 11);
-  if (kind < 2)
-    fnzi_region_view(g, s);
-  else if (kind < 4)
-    fnzi_region_write(g, s);
-  else if (kind < 6)
-    fnzi_region_token(g, s);
-  else if (kind == 6)
-    fnzi_region_advance(g, s);
-  else if (kind == 7)
-    fnzi_region_random(g, s);
-  else if (depth < MOST_DEPTH)
-    region(g, s, depth);
-}
-
 static void statements(gen *g, scope *s, unsigned depth) {
   for (uint32_t n = 1 + choose(g->c, 4); n > 0 && g->budget-- > 0 && g->status == FNZ_OK; n--) {
     if (depth == 0)
       choices_part(g->c);
-    statement(g, s, depth);
+    const uint32_t kind = choose(g->c, 11);
+    if (kind < 2)
+      fnzi_region_view(g, s);
+    else if (kind < 4)
+      fnzi_region_write(g, s);
+    else if (kind < 6)
+      fnzi_region_token(g, s);
+    else if (kind == 6)
+      fnzi_region_advance(g, s);
+    else if (kind == 7)
+      fnzi_region_random(g, s);
+    else if (depth < MOST_DEPTH)
+      region(g, s, depth);
   }
 }
 

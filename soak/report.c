@@ -51,20 +51,6 @@ static void print_verdicts(const sheet *s, const fnzi_soak_report *r) {
   line(s, r->thorough, "text, memory of outputs, epilogue");
 }
 
-static void print_tensors(const sheet *s, const fnzi_random_counts *n) {
-  heading(s, "tensors");
-  line(s, n->values, "in all");
-  line(s, n->empty, "without elements");
-  line(s, n->zero_dim, "without dimensions");
-  heading(s, "inputs");
-  line(s, n->shared, "in the memory of another one");
-  line(s, n->repeating, "that show elements several times");
-  line(s, n->constants, "constants of the program");
-  for (int d = 0; d < FNZ_DTYPE_COUNT; d++)
-    if (n->dtypes[d])
-      line(s, n->dtypes[d], fnzi_dtype((fnz_dtype)d)->name);
-}
-
 static void print_steps(const sheet *s, const fnzi_random_counts *n, const char *(*name)(size_t)) {
   heading(s, "steps, and steps that did not fit");
   for (size_t k = 0; name(k); k++)
@@ -120,7 +106,17 @@ void fnzi_soak_print(FILE *to, const char *prefix, const fnzi_soak_report *r) {
   print_buckets(&s, "programs by their nodes", n->lengths);
   print_buckets(&s, "by their longest chain of views", n->depths);
   print_buckets(&s, "by the most tensors in one memory", n->aliases);
-  print_tensors(&s, n);
+  heading(&s, "tensors");
+  line(&s, n->values, "in all");
+  line(&s, n->empty, "without elements");
+  line(&s, n->zero_dim, "without dimensions");
+  heading(&s, "inputs");
+  line(&s, n->shared, "in the memory of another one");
+  line(&s, n->repeating, "that show elements several times");
+  line(&s, n->constants, "constants of the program");
+  for (int d = 0; d < FNZ_DTYPE_COUNT; d++)
+    if (n->dtypes[d])
+      line(&s, n->dtypes[d], fnzi_dtype((fnz_dtype)d)->name);
   heading(&s, "calls, and calls that were refused");
   for (size_t k = 0; fnzi_random_op(k); k++)
     fprintf(to, "%s%12llu %8llu  %s\n", prefix, number(n->used[k]), number(n->refused[k]),
