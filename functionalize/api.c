@@ -80,16 +80,6 @@ static fnz_status pass_symbols(fnz_context *ctx, const fnz_program *program,
   return fnzi_metadata_keep(program, NULL, *out);
 }
 
-/* Whether the result does not record the memory of its outputs: a program that was functional
- * already keeps its signature, which may be unable to record it. */
-static bool stays_silent(const fnz_program *p) {
-  bool has_finals = false;
-  for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++)
-    has_finals = has_finals || fnzi_output_is_mutation(&p->outputs[k]) ||
-                 fnzi_io_is_new_value(&p->outputs[k]);
-  return p->says_no_sharing && has_finals;
-}
-
 static fnz_status make(fnz_context *ctx, const fnz_program *program,
                        const fnzi_pass_options *options, fnzi_notes *notes, fnz_program **out) {
   fnzi_pass_options all = *options;
@@ -103,7 +93,13 @@ static fnz_status make(fnz_context *ctx, const fnz_program *program,
   all.whole = all.whole || fnzi_expl_deny_has_views(&options->asked);
   FNZ_TRY(!fnzi_program_has_symbols(program) ? pass_numbers(ctx, program, &all, notes, out)
                                              : pass_symbols(ctx, program, &all, notes, out));
-  (*out)->says_no_sharing = stays_silent(program);
+  /* A program that was functional already keeps its signature, which may be unable to record the
+   * memory of its outputs. */
+  bool has_finals = false;
+  for (size_t k = 0; k < fnzi_graph_at(program, 0)->noutputs; k++)
+    has_finals = has_finals || fnzi_output_is_mutation(&program->outputs[k]) ||
+                 fnzi_io_is_new_value(&program->outputs[k]);
+  (*out)->says_no_sharing = program->says_no_sharing && has_finals;
   FNZ_TRY(check_made(ctx, program, &options->asked, *out));
   const fnz_state state = options->asked.state;
   if (state == FNZ_STATE_IO || state == FNZ_STATE_BUFFERS)

@@ -12,7 +12,7 @@ typedef struct expander {
   fnzi_dcm_options full;
 } expander;
 
-/* An operator that gives no tensor stays: see rename_readers(). */
+/* An operator that gives no tensor stays: see decompose(). */
 static bool may_expand(const fnzi_pass_expander *self, const fnzi_script_whole *whole) {
   const expander *e = (const expander *)(const void *)self;
   return !fnzi_op_is_item(whole->op) && fnzi_dcm_way_of_call(&e->full, whole, 0).expands;
@@ -56,19 +56,6 @@ static fnz_status replay(fnz_context *ctx, const fnz_program *program,
   return fnzi_functionalize(ctx, program, &full, out);
 }
 
-/* An operator whose result is a number is not replayed: it gets its other name here. */
-static void rename_readers(fnz_program *p, const fnz_decompose_options *o) {
-  const fnzi_dcm_options full = {fnzi_dcm_set_find(o->set), o};
-  for (uint32_t g = 0; p && g < p->graphs.count; g++)
-    for (uint32_t n = 0; n < fnzi_graph_at(p, g)->nodes.count; n++) {
-      fnzi_node *node = fnzi_node_at(p, g, n);
-      const fnz_op *other =
-          node->op && fnzi_op_is_item(node->op) ? fnzi_dcm_other_name(node->op) : NULL;
-      if (other && fnzi_dcm_way_of(&full, node->op, 0).expands)
-        node->op = other;
-    }
-}
-
 static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
                             const fnz_decompose_options *o, fnz_program **out) {
   fnzi_dcm_looped looped = {NULL, NULL};
@@ -80,7 +67,16 @@ static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
     fnzi_expl_origins_lead_on(*o->origins, looped.sources);
   fnz_program_destroy(looped.program);
   FNZ_TRY(status);
-  rename_readers(*out, o);
+  /* An operator whose result is a number is not replayed: it gets its other name here. */
+  const fnzi_dcm_options full = {fnzi_dcm_set_find(o->set), o};
+  for (uint32_t g = 0; *out && g < (*out)->graphs.count; g++)
+    for (uint32_t n = 0; n < fnzi_graph_at(*out, g)->nodes.count; n++) {
+      fnzi_node *node = fnzi_node_at(*out, g, n);
+      const fnz_op *other =
+          node->op && fnzi_op_is_item(node->op) ? fnzi_dcm_other_name(node->op) : NULL;
+      if (other && fnzi_dcm_way_of(&full, node->op, 0).expands)
+        node->op = other;
+    }
   if (o->origins)
     FNZ_TRY(fnzi_expl_steps_mark(ctx, program, *out, *o->origins));
   return fnzi_dcm_set_owns(fnzi_dcm_set_find(o->set))

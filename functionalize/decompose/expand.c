@@ -134,13 +134,6 @@ static fnz_status open(expansion *e, const fnzi_script_whole *whole, size_t nth,
 }
 
 /* --- walking ---------------------------------------------------------------------------------- */
-/* Bits of results that nothing in the script reads. */
-static uint64_t unread_of(const level *l, const fnzi_script_call *call) {
-  uint64_t unread = 0;
-  for (uint32_t k = 0; k < call->count && k < 64; k++)
-    unread |= (uint64_t)!l->is_read[call->first + k] << k;
-  return unread;
-}
 
 /* *fits false: the call stays, and the set does not have it. */
 static fnz_status walk_call(expansion *e, bool *fits) {
@@ -151,13 +144,17 @@ static fnz_status walk_call(expansion *e, bool *fits) {
   if (!l->is_needed[l->at - 1])
     return FNZ_OK;
   FNZ_TRY(fnzi_script_args(e->arena, call, l->numbers, &args));
+  /* Bits of results that nothing in the script reads. */
+  uint64_t unread = 0;
+  for (uint32_t k = 0; k < call->count && k < 64; k++)
+    unread |= (uint64_t)!l->is_read[call->first + k] << k;
   const fnzi_script_whole whole = {
       .op = call->op,
       .args = args,
       .geometries = e->to->values.data,
       .expected = l->script.values.data + call->first,
       .nexpected = call->count,
-      .unread = unread_of(l, call),
+      .unread = unread,
   };
   FNZ_TRY(open(e, &whole, 0, &opened));
   *fits = opened || !e->is_strict || fnzi_dcm_stays(e->options, call->op);
@@ -210,8 +207,9 @@ static fnz_status close_level(expansion *e) {
   return status;
 }
 
-/* *done false: no way leads to the set. */
-static fnz_status walk(expansion *e, bool *done) {
+static fnz_status try_ways(expansion *e, const fnzi_script_whole *whole, bool *done) {
+  FNZ_TRY(open(e, whole, 0, done));
+  /* *done is false where no way leads to the set. */
   while (*done && e->depth) {
     const level *l = &e->levels[e->depth - 1];
     bool fits = true;
@@ -221,11 +219,6 @@ static fnz_status walk(expansion *e, bool *done) {
     *done = fits || e->depth;
   }
   return FNZ_OK;
-}
-
-static fnz_status try_ways(expansion *e, const fnzi_script_whole *whole, bool *done) {
-  FNZ_TRY(open(e, whole, 0, done));
-  return walk(e, done);
 }
 
 /* An operator is decomposed even if a target gets a part of it wrong. The remaining operators are

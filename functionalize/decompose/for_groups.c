@@ -8,33 +8,13 @@ static bool is_f32(const fnzi_krn_array *a) {
   return !a || DTYPE_OF(a) == FNZ_F32;
 }
 
-static bool are_f32(fnzi_dec_steps *s) {
-  return is_f32(GIVEN("input")) && is_f32(GIVEN("weight")) && is_f32(GIVEN("bias")) &&
-         is_f32(GIVEN("running_mean")) && is_f32(GIVEN("running_var"));
-}
-
 /* A batch norm by given statistics. */
 static bool is_taken(fnzi_dec_steps *s) {
   const fnzi_krn_array *x = GIVEN("input");
   bool trains = fnzi_op_param(s->call->op, "training") >= 0 && GIVEN_BOOL("training");
-  return !trains && RANK(x) > 2 && GIVEN("running_mean") && GIVEN("running_var") && are_f32(s);
-}
-
-/* weight / sqrt(var + eps), each step rounded. */
-static fnzi_krn_array *scale_of(fnzi_dec_steps *s) {
-  fnzi_krn_array *weight = GIVEN("weight");
-  fnzi_krn_array *wide = STEP(add__Scalar, V(GIVEN("running_var")), F(GIVEN_FLOAT("eps")));
-  fnzi_krn_array *rstd = STEP(reciprocal, V(STEP(sqrt, V(wide))));
-  return weight ? MUL(rstd, weight) : rstd;
-}
-
-/* bias - mean * scale, rounded once to double and once to f32. */
-static fnzi_krn_array *shift_of(fnzi_dec_steps *s, fnzi_krn_array *scale) {
-  fnzi_krn_array *bias = GIVEN("bias"), *mean = fnzi_dec_cast(s, GIVEN("running_mean"), FNZ_F64);
-  fnzi_krn_array *part = MUL(mean, fnzi_dec_cast(s, scale, FNZ_F64));
-  fnzi_krn_array *shift =
-      bias ? SUB(fnzi_dec_cast(s, bias, FNZ_F64), part) : STEP(rsub__Scalar, V(part), I(0));
-  return fnzi_dec_cast(s, shift, FNZ_F32);
+  return !trains && RANK(x) > 2 && GIVEN("running_mean") && GIVEN("running_var") &&
+         is_f32(GIVEN("input")) && is_f32(GIVEN("weight")) && is_f32(GIVEN("bias")) &&
+         is_f32(GIVEN("running_mean")) && is_f32(GIVEN("running_var"));
 }
 
 /* x * scale + shift in one fused step, which is addcmul's. Statistics that such a norm does not
@@ -45,7 +25,17 @@ static void batch_norm(fnzi_dec_steps *s) {
     fnzi_dcm_nothing_to_mend(s);
     return;
   }
-  fnzi_krn_array *scale = scale_of(s), *shift = shift_of(s, scale);
+  /* weight / sqrt(var + eps), each step rounded. */
+  fnzi_krn_array *weight = GIVEN("weight");
+  fnzi_krn_array *wide = STEP(add__Scalar, V(GIVEN("running_var")), F(GIVEN_FLOAT("eps")));
+  fnzi_krn_array *rstd = STEP(reciprocal, V(STEP(sqrt, V(wide))));
+  fnzi_krn_array *scale = weight ? MUL(rstd, weight) : rstd;
+  /* bias - mean * scale, rounded once to double and once to f32. */
+  fnzi_krn_array *bias = GIVEN("bias"), *mean = fnzi_dec_cast(s, GIVEN("running_mean"), FNZ_F64);
+  fnzi_krn_array *part = MUL(mean, fnzi_dec_cast(s, scale, FNZ_F64));
+  fnzi_krn_array *shift =
+      bias ? SUB(fnzi_dec_cast(s, bias, FNZ_F64), part) : STEP(rsub__Scalar, V(part), I(0));
+  shift = fnzi_dec_cast(s, shift, FNZ_F32);
   GIVE(STEP(addcmul, V(fnzi_dcm_per_channel(s, shift, x)), V(x),
             V(fnzi_dcm_per_channel(s, scale, x))));
   for (size_t k = 1; k < s->call->op->nreturns; k++)

@@ -27,15 +27,6 @@ static fnzi_dcm_cx circle(fnzi_dec_steps *s, int64_t n, int64_t rows, int64_t co
 
 #define PRODUCT(a, b) STEP(matmul, V(a), V(b))
 
-/* Transforms along the last dimension. */
-static fnzi_dcm_cx transformed(fnzi_dec_steps *s, fnzi_dcm_cx z, bool forward) {
-  int64_t n = SIZE(z.re, -1);
-  fnzi_dcm_cx c = circle(s, n, n, n, DTYPE_OF(z.re));
-  fnzi_krn_array *across = PRODUCT(z.im, c.im), *along = PRODUCT(z.re, c.im);
-  fnzi_krn_array *re = PRODUCT(z.re, c.re), *im = PRODUCT(z.im, c.re);
-  return forward ? CX(ADD(re, across), SUB(im, along)) : CX(SUB(re, across), ADD(im, along));
-}
-
 /* --- dimensions ------------------------------------------------------------------------------- */
 typedef struct transform_dims {
   const int64_t *dims;
@@ -53,7 +44,12 @@ static fnzi_krn_array *to_end(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim)
 }
 
 static fnzi_dcm_cx along(fnzi_dec_steps *s, fnzi_dcm_cx z, int64_t dim, bool forward) {
-  z = transformed(s, CX(to_end(s, z.re, dim), to_end(s, z.im, dim)), forward);
+  z = CX(to_end(s, z.re, dim), to_end(s, z.im, dim));
+  int64_t n = SIZE(z.re, -1);
+  fnzi_dcm_cx c = circle(s, n, n, n, DTYPE_OF(z.re));
+  fnzi_krn_array *across = PRODUCT(z.im, c.im), *along = PRODUCT(z.re, c.im);
+  fnzi_krn_array *re = PRODUCT(z.re, c.re), *im = PRODUCT(z.im, c.re);
+  z = forward ? CX(ADD(re, across), SUB(im, along)) : CX(SUB(re, across), ADD(im, along));
   return CX(to_end(s, z.re, dim), to_end(s, z.im, dim));
 }
 

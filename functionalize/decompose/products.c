@@ -32,7 +32,13 @@ static fnzi_krn_array *batched(fnzi_dec_steps *s, fnzi_krn_array *a, const int64
   return fnzi_dec_viewed(s, fnzi_dcm_expanded(s, a, sizes, (size_t)rank + 2), flat, 3);
 }
 
-static fnzi_krn_array *product_of_batches(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b) {
+/* a @ b if both have two or more dimensions. */
+static fnzi_krn_array *product_of_matrices(fnzi_dec_steps *s, fnzi_krn_array *a,
+                                           fnzi_krn_array *b) {
+  if (RANK(a) == 2 && RANK(b) == 2)
+    return STEP(mm, V(a), V(b));
+  if (RANK(b) == 2)
+    return folded(s, a, b);
   int64_t sizes[FNZ_MAX_RANK], count = 1;
   int64_t in_a = RANK(a) - 2, in_b = RANK(b) - 2, rank = in_a > in_b ? in_a : in_b;
   for (int64_t d = 0; d < rank; d++) {
@@ -46,14 +52,6 @@ static fnzi_krn_array *product_of_batches(fnzi_dec_steps *s, fnzi_krn_array *a, 
   fnzi_krn_array *left = batched(s, a, sizes, rank, count);
   fnzi_krn_array *right = batched(s, b, sizes, rank, count);
   return fnzi_dec_viewed(s, STEP(bmm, V(left), V(right)), sizes, (size_t)rank + 2);
-}
-
-/* a @ b if both have two or more dimensions. */
-static fnzi_krn_array *product_of_matrices(fnzi_dec_steps *s, fnzi_krn_array *a,
-                                           fnzi_krn_array *b) {
-  if (RANK(a) == 2 && RANK(b) == 2)
-    return STEP(mm, V(a), V(b));
-  return RANK(b) == 2 ? folded(s, a, b) : product_of_batches(s, a, b);
 }
 
 fnzi_krn_array *fnzi_dcm_product(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b) {

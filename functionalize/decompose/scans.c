@@ -645,14 +645,6 @@ static bool has_any(const fnz_program *p, fnzi_dcm_loops what) {
   return false;
 }
 
-static fnz_status rewrite(looper *l, const fnz_program *from, fnzi_dcm_looped *out) {
-  for (uint32_t g = 0; g < from->graphs.count; g++)
-    FNZ_TRY(rewrite_graph(l, g));
-  FNZ_TRY(arrange(l, from->graphs.count));
-  FNZ_TRY(keep_sources(l, from, out));
-  return fnz_program_verify(l->ctx, l->p);
-}
-
 fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from, fnzi_dcm_loops what,
                          fnzi_dcm_looped *out) {
   looper l = {.ctx = ctx, .what = what};
@@ -661,7 +653,15 @@ fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from, fnzi_dcm_loo
     return FNZ_OK;
   FNZ_TRY(fnzi_program_copy(ctx, from, &l.p));
   fnzi_arena_init(&l.scratch, ctx);
-  fnz_status status = rewrite(&l, from, out);
+  fnz_status status = FNZ_OK;
+  for (uint32_t g = 0; g < from->graphs.count && status == FNZ_OK; g++)
+    status = rewrite_graph(&l, g);
+  if (status == FNZ_OK)
+    status = arrange(&l, from->graphs.count);
+  if (status == FNZ_OK)
+    status = keep_sources(&l, from, out);
+  if (status == FNZ_OK)
+    status = fnz_program_verify(l.ctx, l.p);
   fnzi_arena_free(&l.scratch);
   FNZI_VEC_FREE(ctx, &l.owners);
   FNZI_VEC_FREE(ctx, &l.sources);

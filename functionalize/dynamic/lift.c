@@ -39,22 +39,20 @@ static fnz_status lift_args(fnzi_lifter *l, fnz_arg *args, uint32_t count) {
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
-/* The example of a number; 0 where there is none. */
-static fnz_status keep_number(fnzi_lifter *l, const fnzi_expr *e, int64_t *number,
-                              uint32_t *symbol) {
-  bool known;
-  FNZ_TRY(fnzi_symbol_of(&l->computer, e, symbol));
-  FNZ_TRY(fnzi_point_int(l->recorded, e, &known, number));
-  *number = known && *number >= 0 ? *number : 0;
-  return FNZ_OK;
-}
 
 /* The word of one number. */
 static fnz_status lift_number(fnzi_lifter *l, int64_t bits, const fnzi_expr **e, int64_t *number,
                               uint32_t *symbol) {
   FNZ_TRY(fnzi_ints_expr(l->ints, (fnzi_int){bits}, e));
   *number = bits;
-  return (*e)->kind == FNZI_EXPR_NUMBER ? FNZ_OK : keep_number(l, *e, number, symbol);
+  if ((*e)->kind == FNZI_EXPR_NUMBER)
+    return FNZ_OK;
+  /* The example of a number; 0 where there is none. */
+  bool known;
+  FNZ_TRY(fnzi_symbol_of(&l->computer, *e, symbol));
+  FNZ_TRY(fnzi_point_int(l->recorded, *e, &known, number));
+  *number = known && *number >= 0 ? *number : 0;
+  return FNZ_OK;
 }
 
 /* `sizes`: their expressions; *out NULL where `g` is. */
@@ -104,19 +102,6 @@ static fnz_status lift_value(fnzi_lifter *l, uint64_t value, uint32_t node) {
   return FNZ_OK;
 }
 
-static fnz_status lift_results(fnzi_lifter *l, const fnz_arg *outputs, uint32_t count,
-                               uint32_t node, fnz_arg **out) {
-  FNZ_TRY(fnzi_args_copy(l->to, outputs, count, out));
-  FNZI_EACH_ARG(each, *out, count) {
-    fnz_arg *arg = fnzi_each_own(&each);
-    if (!fnzi_is_reference(arg))
-      continue;
-    FNZ_TRY(lift_value(l, arg->u.value, node));
-    arg->u.value = l->values[arg->u.value];
-  }
-  return FNZ_OK;
-}
-
 /* --- asserts and readings --------------------------------------------------------------------- */
 /* The source's node for a node without tensors among its results: the next one of that kind. */
 static const fnzi_model *find_model(fnzi_lifter *l, const fnzi_node *node) {
@@ -153,17 +138,6 @@ static fnz_status keep_text(fnzi_lifter *l, const char *text, const char **out) 
   return text ? fnzi_intern(l->to, text, strlen(text), out) : FNZ_OK;
 }
 
-static fnz_status keep_arg_names(fnzi_lifter *l, const fnzi_node *node, const char *const **out) {
-  const char **names;
-  if (!node->u.other->arg_names)
-    return FNZ_OK;
-  FNZI_NEW(&l->to->arena, node->nargs, &names);
-  for (uint32_t i = 0; i < node->nargs; i++)
-    FNZ_TRY(keep_text(l, node->u.other->arg_names[i], &names[i]));
-  *out = names;
-  return FNZ_OK;
-}
-
 /* The texts of `node`, in the program that is made. */
 static fnz_status keep_texts(fnzi_lifter *l, const fnzi_node *node, fnzi_node *made) {
   fnzi_node_other other = {0};
@@ -172,7 +146,13 @@ static fnz_status keep_texts(fnzi_lifter *l, const fnzi_node *node, fnzi_node *m
     return keep_text(l, node->u.metadata, &made->u.metadata);
   FNZ_TRY(keep_text(l, node->u.other->target, &other.target));
   FNZ_TRY(keep_text(l, node->u.other->metadata, &other.metadata));
-  FNZ_TRY(keep_arg_names(l, node, &other.arg_names));
+  const char **names;
+  if (node->u.other->arg_names) {
+    FNZI_NEW(&l->to->arena, node->nargs, &names);
+    for (uint32_t i = 0; i < node->nargs; i++)
+      FNZ_TRY(keep_text(l, node->u.other->arg_names[i], &names[i]));
+    other.arg_names = names;
+  }
   return fnzi_node_keep(l->to, made, &other);
 }
 
@@ -198,7 +178,14 @@ static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
   if (always_holds(&made, model))
     return FNZ_OK;
   uint32_t at = (uint32_t)fnzi_graph_at(l->to, l->graph)->nodes.count;
-  FNZ_TRY(lift_results(l, node->outputs, node->noutputs, at, &made.outputs));
+  FNZ_TRY(fnzi_args_copy(l->to, node->outputs, node->noutputs, &made.outputs));
+  FNZI_EACH_ARG(each, made.outputs, node->noutputs) {
+    fnz_arg *arg = fnzi_each_own(&each);
+    if (!fnzi_is_reference(arg))
+      continue;
+    FNZ_TRY(lift_value(l, arg->u.value, at));
+    arg->u.value = l->values[arg->u.value];
+  }
   if (model)
     FNZ_TRY(define_readings(l, model, at, made.outputs));
   if (node->op)
@@ -302,21 +289,6 @@ static fnz_status lift_spec(fnzi_lifter *l, uint32_t k) {
   return FNZ_OK;
 }
 
-static fnz_status lift_outputs(fnzi_lifter *l) {
-  const fnzi_graph *g = graph_of(l);
-  fnz_arg *made;
-  FNZ_TRY(fnzi_args_copy(l->to, g->outputs, g->noutputs, &made));
-  FNZ_TRY(lift_args(l, made, (uint32_t)g->noutputs));
-  FNZ_TRY(fnzi_graph_set_outputs(l->to, l->graph, g->noutputs));
-  fnzi_graph *to = fnzi_graph_at(l->to, l->graph);
-  if (g->noutputs)
-    memcpy(to->outputs, made, g->noutputs * sizeof *made);
-  to->returns_single = g->returns_single;
-  for (uint32_t k = 0; l->graph == 0 && k < g->noutputs; k++)
-    FNZ_TRY(lift_spec(l, k));
-  return FNZ_OK;
-}
-
 /* --- graphs ----------------------------------------------------------------------------------- */
 static fnz_status reserve_names(fnzi_lifter *l) {
   const fnzi_graph *g = graph_of(l);
@@ -337,7 +309,18 @@ static fnz_status fill_graph(fnzi_lifter *l) {
       FNZ_TRY(compute_ahead(l, start));
     FNZ_TRY(lift_node(l, n));
   }
-  return lift_outputs(l);
+  const fnzi_graph *g = graph_of(l);
+  fnz_arg *made;
+  FNZ_TRY(fnzi_args_copy(l->to, g->outputs, g->noutputs, &made));
+  FNZ_TRY(lift_args(l, made, (uint32_t)g->noutputs));
+  FNZ_TRY(fnzi_graph_set_outputs(l->to, l->graph, g->noutputs));
+  fnzi_graph *to = fnzi_graph_at(l->to, l->graph);
+  if (g->noutputs)
+    memcpy(to->outputs, made, g->noutputs * sizeof *made);
+  to->returns_single = g->returns_single;
+  for (uint32_t k = 0; l->graph == 0 && k < g->noutputs; k++)
+    FNZ_TRY(lift_spec(l, k));
+  return FNZ_OK;
 }
 
 static fnz_status lift_graph(fnzi_lifter *l, uint32_t graph) {
@@ -362,16 +345,6 @@ static fnz_status lift_graph(fnzi_lifter *l, uint32_t graph) {
   return status;
 }
 
-/* Conditions on sizes are the source's; what its instances have is of other kinds. */
-static fnz_status lift_guards(fnzi_lifter *l) {
-  for (size_t i = 0; i < l->from->guards.count; i++)
-    if (l->from->guards.data[i].kind == FNZ_GUARD_CONDITION)
-      FNZ_TRY(fnzi_guard_add(l->to, &l->from->guards.data[i]));
-  for (size_t i = 0; i < l->result->guards.count; i++)
-    FNZ_TRY(fnzi_guard_add(l->to, &l->result->guards.data[i]));
-  return FNZ_OK;
-}
-
 static fnz_status lift_heading(fnzi_lifter *l) {
   const fnz_program *like = l->result;
   l->to->schema_major = l->from->schema_major;
@@ -387,7 +360,13 @@ static fnz_status lift_heading(fnzi_lifter *l) {
     FNZ_TRY(fnzi_intern_geometry(l->to, like->weights.data[i].geometry, &g));
     FNZ_TRY(fnzi_weight_add(l->to, like->weights.data[i].name, like->weights.data[i].blob, g));
   }
-  return lift_guards(l);
+  /* Conditions on sizes are the source's; what its instances have is of other kinds. */
+  for (size_t i = 0; i < l->from->guards.count; i++)
+    if (l->from->guards.data[i].kind == FNZ_GUARD_CONDITION)
+      FNZ_TRY(fnzi_guard_add(l->to, &l->from->guards.data[i]));
+  for (size_t i = 0; i < l->result->guards.count; i++)
+    FNZ_TRY(fnzi_guard_add(l->to, &l->result->guards.data[i]));
+  return FNZ_OK;
 }
 
 fnz_status fnzi_lift_words(const fnzi_ints *ints, fnzi_sizes *sizes, fnzi_point *recorded,

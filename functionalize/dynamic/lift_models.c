@@ -17,14 +17,6 @@ bool fnzi_is_reading(const fnzi_node *node) {
   return node->op;
 }
 
-static fnz_status add_model(fnzi_lifter *l, const fnzi_graph *graph, const fnzi_node *node) {
-  fnzi_model model = {graph, node};
-  if (fnzi_is_reading(node) &&
-      (!fnzi_is_size_node(node) || fnzi_determines_used(l->sizes, graph, node)))
-    FNZI_PUSH(l->ctx, &l->models, model);
-  return FNZ_OK;
-}
-
 /* --- graphs ----------------------------------------------------------------------------------- */
 /* The graph whose nodes the pass puts in the place of the node; NULL: the node stays. */
 static fnz_status inlined_graph(const fnzi_lifter *l, const fnzi_node *node,
@@ -60,13 +52,17 @@ static fnz_status add_graphs(fnzi_lifter *l) {
       open[depth++].next = 0;
       continue;
     }
-    FNZ_TRY(add_model(l, graph, node));
+    fnzi_model model = {graph, node};
+    if (fnzi_is_reading(node) &&
+        (!fnzi_is_size_node(node) || fnzi_determines_used(l->sizes, graph, node)))
+      FNZI_PUSH(l->ctx, &l->models, model);
   }
   return FNZ_OK;
 }
 
-/* Graphs come before the bodies that they call. */
-static fnz_status note_autocast(fnzi_lifter *l) {
+fnz_status fnzi_lift_models(fnzi_lifter *l) {
+  l->models.count = l->reading = 0;
+  /* Graphs come before the bodies that they call. */
   const fnz_program *p = l->result;
   const fnzi_graph *graph = fnzi_graph_at(p, l->graph);
   for (size_t n = 0; n < graph->nodes.count; n++) {
@@ -78,11 +74,5 @@ static fnz_status note_autocast(fnzi_lifter *l) {
       l->autocast[hop.bodies[i]] =
           hop.autocast.device ? hop.autocast.enabled : l->autocast[l->graph];
   }
-  return FNZ_OK;
-}
-
-fnz_status fnzi_lift_models(fnzi_lifter *l) {
-  l->models.count = l->reading = 0;
-  FNZ_TRY(note_autocast(l));
   return add_graphs(l);
 }

@@ -41,26 +41,24 @@ static const fnzi_node *find_refused(const fnz_program *p, char place[160], fnz_
   return NULL;
 }
 
-/* If an unsupported operator produces views whose sizes depend on data, no node determines these
- * sizes. The error then names that operator, since the program has to do without it. */
-static fnz_status open_sizes(fnzi_dyn *d) {
-  char place[160];
-  fnz_rule rule;
-  fnz_status status = fnzi_sizes_open(&d->sizes, d->ctx, d->program);
-  if (status != FNZ_BAD_INPUT)
-    return status;
-  const fnzi_node *node = find_refused(d->program, place, &rule);
-  return node ? fnzi_fail(d->ctx, FNZ_CLASS_UNSUPPORTED, place, "%s: %s; %s",
-                          fnzi_node_target(node), rule.words, rule.remedy)
-              : status;
-}
-
 /* dyn_end() must follow, also after a failure. */
 static fnz_status dyn_start(fnzi_dyn *d) {
   fnzi_arena_init(&d->arena, d->ctx);
   fnzi_point_init(&d->recorded, &d->sizes.set);
   fnzi_point_init(&d->usual, &d->sizes.set);
-  FNZ_TRY(open_sizes(d));
+  /* If an unsupported operator produces views whose sizes depend on data, no node determines these
+   * sizes. The error then names that operator, since the program has to do without it. */
+  char place[160];
+  fnz_rule rule;
+  fnz_status status = fnzi_sizes_open(&d->sizes, d->ctx, d->program);
+  if (status != FNZ_BAD_INPUT)
+    FNZ_TRY(status);
+  else {
+    const fnzi_node *node = find_refused(d->program, place, &rule);
+    FNZ_TRY(node ? fnzi_fail(d->ctx, FNZ_CLASS_UNSUPPORTED, place, "%s: %s; %s",
+                             fnzi_node_target(node), rule.words, rule.remedy)
+                 : status);
+  }
   fnzi_draw_start(&d->draw, &d->sizes, 1);
   d->example = &d->recorded;
   return fnzi_sizes_recorded(&d->sizes, &d->recorded, &d->has_recorded);
@@ -119,24 +117,19 @@ static fnz_status check_conditions(fnzi_dyn *d) {
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
-/* The only sizes that the program is for are the recorded ones. */
-static fnz_status is_pinned(fnzi_dyn *d, fnzi_ints *ints, bool *out) {
-  *out = d->has_recorded;
-  for (size_t i = 0; i < d->sizes.free.count && *out; i++) {
-    fnzi_int word;
-    FNZ_TRY(fnzi_ints_settled(ints, d->sizes.free.data[i], &word));
-    *out = fnzi_int_is_number(word);
-  }
-  return FNZ_OK;
-}
 
 /* The pass takes recorded types for facts. If they are wrong at other sizes, the result is for the
  * recorded sizes alone, at which they have been checked before. */
 static fnz_status trust_records(fnzi_dyn *d, fnzi_ints *ints) {
-  bool right;
+  bool right = d->has_recorded;
   if (d->has_recorded)
     FNZ_TRY(fnzi_instance_move(&d->moved, &d->sizes, &d->recorded));
-  FNZ_TRY(is_pinned(d, ints, &right));
+  /* Records are right where the program is for no other sizes. */
+  for (size_t i = 0; i < d->sizes.free.count && right; i++) {
+    fnzi_int word;
+    FNZ_TRY(fnzi_ints_settled(ints, d->sizes.free.data[i], &word));
+    right = fnzi_int_is_number(word);
+  }
   if (!right)
     FNZ_TRY(fnzi_dyn_check_records(d, &right, NULL));
   if (right)

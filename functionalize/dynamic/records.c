@@ -86,15 +86,6 @@ static fnz_status draw_near(fnzi_dyn *d, size_t k, fnzi_point *point, bool *more
   return fnzi_draw_special(&d->draw, k, point, more, found);
 }
 
-static fnz_status ask_elsewhere(fnzi_dyn *d, fnzi_point *point, bool found, answers *a) {
-  bool known = true;
-  if (found)
-    FNZ_TRY(is_recorded(d, point, &known));
-  if (!known)
-    FNZ_TRY(fnzi_sizes_are_bearable(&d->sizes, point, &found));
-  return known || !found ? FNZ_OK : ask(d, point, false, a);
-}
-
 /* The draw of this number: usual sizes first. */
 static fnz_status ask_drawn(fnzi_dyn *d, size_t k, bool *more, answers *a) {
   const bool is_usual = k < MOST_DRAWS;
@@ -103,31 +94,31 @@ static fnz_status ask_drawn(fnzi_dyn *d, size_t k, bool *more, answers *a) {
   fnzi_point_init(&point, &d->sizes.set);
   fnz_status status = is_usual ? fnzi_draw_numbers(&d->draw, &point, &found)
                                : draw_near(d, k - MOST_DRAWS, &point, more, &found);
-  if (status == FNZ_OK)
-    status = ask_elsewhere(d, &point, found, a);
+  bool known = true;
+  if (status == FNZ_OK && found)
+    status = is_recorded(d, &point, &known);
+  if (status == FNZ_OK && !known)
+    status = fnzi_sizes_are_bearable(&d->sizes, &point, &found);
+  if (status == FNZ_OK && !known && found)
+    status = ask(d, &point, false, a);
   fnzi_point_free(&point);
   return status;
-}
-
-/* Sizes at which the program fails say nothing, but where there are no others: then only the
- * recorded ones are right, and a guard has to keep to them. */
-static fnz_status ask_all(fnzi_dyn *d, answers *a) {
-  bool more = true;
-  if (d->has_recorded)
-    FNZ_TRY(ask(d, &d->recorded, true, a));
-  for (size_t k = 0; (a->works < FEW || !a->passes) && !a->lies && more; k++) {
-    if (k == MOST_DRAWS && (a->works || !d->has_recorded))
-      break;
-    FNZ_TRY(ask_drawn(d, k, &more, a));
-    more = more && k < MOST_DRAWS + MOST_NEAR;
-  }
-  return FNZ_OK;
 }
 
 /* If no sizes but the recorded ones can be found, these are right: a file is read with them. */
 fnz_status fnzi_dyn_check_records(fnzi_dyn *d, bool *right, bool *passes) {
   answers a = {.passes = passes == NULL};
-  FNZ_TRY(ask_all(d, &a));
+  /* Sizes at which the program fails say nothing, but where there are no others: then only the
+   * recorded ones are right, and a guard has to keep to them. */
+  bool more = true;
+  if (d->has_recorded)
+    FNZ_TRY(ask(d, &d->recorded, true, &a));
+  for (size_t k = 0; (a.works < FEW || !a.passes) && !a.lies && more; k++) {
+    if (k == MOST_DRAWS && (a.works || !d->has_recorded))
+      break;
+    FNZ_TRY(ask_drawn(d, k, &more, &a));
+    more = more && k < MOST_DRAWS + MOST_NEAR;
+  }
   *right = !a.lies && (a.works || !a.fails);
   if (passes)
     *passes = a.passes;

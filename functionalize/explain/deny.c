@@ -44,23 +44,6 @@ static const char *reason_for(const fnz_origin *o, const fnzi_node *node) {
                              : "final values are written into inputs there";
 }
 
-static fnz_status refuse(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
-                         const fnz_origins *origins, uint32_t graph, uint32_t index) {
-  const fnz_origin *o = fnz_origins_at(origins, graph, index);
-  const fnzi_node *node = fnzi_node_at(to, graph, index);
-  char where[160];
-  /* The node of the source that needs it; the end of the graph where no node does. */
-  if (o->node != SIZE_MAX)
-    fnzi_node_place(from, (uint32_t)o->graph, (uint32_t)o->node, where);
-  else if (graph)
-    snprintf(where, 160, "results of graph %.100s", fnzi_graph_at(to, graph)->name);
-  else
-    snprintf(where, 160, "the end of the program");
-  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, where,
-                   "the result needs %s, which is denied: %s; allow it or change the program",
-                   fnzi_node_target(node), reason_for(o, node));
-}
-
 static bool find_denied(const fnz_functionalize_options *o, const fnz_program *to, uint32_t *graph,
                         uint32_t *index) {
   for (*graph = 0; *graph < to->graphs.count; ++*graph) {
@@ -79,7 +62,20 @@ fnz_status fnzi_expl_deny_check(fnz_context *ctx, const fnz_program *from, const
   if (!options->ndeny || !find_denied(options, to, &graph, &index))
     return FNZ_OK;
   FNZ_TRY(fnzi_expl_origins_make(ctx, from, to, notes, &origins));
-  fnz_status status = refuse(ctx, from, to, origins, graph, index);
+  const fnz_origin *o = fnz_origins_at(origins, graph, index);
+  const fnzi_node *node = fnzi_node_at(to, graph, index);
+  char where[160];
+  /* The node of the source that needs it; the end of the graph where no node does. */
+  if (o->node != SIZE_MAX)
+    fnzi_node_place(from, (uint32_t)o->graph, (uint32_t)o->node, where);
+  else if (graph)
+    snprintf(where, 160, "results of graph %.100s", fnzi_graph_at(to, graph)->name);
+  else
+    snprintf(where, 160, "the end of the program");
+  fnz_status status =
+      fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, where,
+                "the result needs %s, which is denied: %s; allow it or change the program",
+                fnzi_node_target(node), reason_for(o, node));
   fnz_origins_destroy(origins);
   return status;
 }

@@ -159,15 +159,6 @@ static void find_guard(const fnzi_node_finder *from, const fnz_guard *guard,
   }
 }
 
-static fnz_status find_guards(fnz_origins *o, const fnzi_node_finder *from, const fnz_program *to,
-                              const fnzi_notes *notes) {
-  o->nguards = to->guards.count;
-  FNZI_NEW(&o->arena, o->nguards, &o->guards);
-  for (size_t k = 0; k < o->nguards; k++)
-    find_guard(from, &to->guards.data[k], notes, &o->guards[k]);
-  return FNZ_OK;
-}
-
 static fnz_status find_all(fnz_origins *o, const fnz_program *from, const fnz_program *to,
                            const fnzi_notes *notes) {
   fnzi_node_finder finder;
@@ -188,7 +179,11 @@ static fnz_status find_all(fnz_origins *o, const fnz_program *from, const fnz_pr
       fill(&finder, to, note, &o->graphs[note->graph][note->node]);
   }
   fill_gaps(o, from, to);
-  return find_guards(o, &finder, to, notes);
+  o->nguards = to->guards.count;
+  FNZI_NEW(&o->arena, o->nguards, &o->guards);
+  for (size_t k = 0; k < o->nguards; k++)
+    find_guard(&finder, &to->guards.data[k], notes, &o->guards[k]);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_program *from, const fnz_program *to,

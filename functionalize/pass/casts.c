@@ -42,17 +42,6 @@ static fnz_status look_at_node(search *x, const fnzi_node *node, bool *known) {
   return FNZ_OK;
 }
 
-/* *known: autocast's casts are known for all operators in the graph and in the bodies of its
- * nodes. */
-static fnz_status look_at_all(search *x, bool *known) {
-  while (*known && x->todo.count) {
-    const fnzi_graph *g = fnzi_graph_at(x->p->from, x->todo.data[--x->todo.count]);
-    for (uint32_t n = 0; *known && n < g->nodes.count; n++)
-      FNZ_TRY(look_at_node(x, &g->nodes.data[n], known));
-  }
-  return FNZ_OK;
-}
-
 static bool is_on_cpu(const fnzi_hop *hop) {
   return hop->autocast.device && strcmp(hop->autocast.device, "cpu") == 0;
 }
@@ -66,7 +55,12 @@ fnz_status fnzi_pass_casts_find(const fnzi_pass *p, const fnzi_hop *hop, bool *k
   *known = true;
   FNZI_NEW(&p->wrapper->scratch, p->from->graphs.count, &x.seen);
   FNZI_PUSH(p->ctx, &x.todo, hop->bodies[0]);
-  fnz_status status = look_at_all(&x, known);
+  fnz_status status = FNZ_OK;
+  while (*known && x.todo.count && status == FNZ_OK) {
+    const fnzi_graph *g = fnzi_graph_at(p->from, x.todo.data[--x.todo.count]);
+    for (uint32_t n = 0; *known && n < g->nodes.count && status == FNZ_OK; n++)
+      status = look_at_node(&x, &g->nodes.data[n], known);
+  }
   FNZI_VEC_FREE(p->ctx, &x.todo);
   return status;
 }

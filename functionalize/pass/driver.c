@@ -99,16 +99,6 @@ static fnz_status no_alias_in(const fnzi_pass *p, const fnzi_graph *g, size_t co
   return FNZ_OK;
 }
 
-static fnz_status no_alias_left(const fnzi_pass *p) {
-  for (uint32_t g = 0; g < p->to->graphs.count; g++) {
-    const fnzi_graph *graph = fnzi_graph_at(p->to, g);
-    bool ends_in_writes = g == 0 && p->epilogue;
-    FNZ_TRY(
-        no_alias_in(p, graph, ends_in_writes ? fnzi_epilogue_start(p->to) : graph->nodes.count));
-  }
-  return p->to->ints ? FNZ_OK : fnz_program_verify(p->ctx, p->to);
-}
-
 /* --- the driver ------------------------------------------------------------------------------- */
 /* Data shared by all attempts at a program. */
 typedef struct job {
@@ -119,17 +109,13 @@ typedef struct job {
   fnzi_pass_alias_sets alias_sets;
 } job;
 
-static fnz_status open(const job *j, fnzi_pass_stack *all, fnzi_pass *p) {
+static fnz_status run(const job *j, fnzi_pass_stack *all, fnzi_pass *p) {
   FNZ_TRY(fnz_recorder_create(j->ctx, NULL, &p->recorder));
   p->to = all->to = fnzi_rec_program(p->recorder);
   p->to->notes = j->notes;
   p->to->ints = j->program->ints;
   p->to->slack = (int64_t)j->ctx->limits.slice_nodes;
-  return fnzi_pass_wrapper_make(p);
-}
-
-static fnz_status run(const job *j, fnzi_pass_stack *all, fnzi_pass *p) {
-  FNZ_TRY(open(j, all, p));
+  FNZ_TRY(fnzi_pass_wrapper_make(p));
   FNZ_TRY(fnzi_pass_tables_make(p));
   FNZ_TRY(fnzi_pass_header_copy(p));
   FNZ_TRY(fnzi_pass_inputs_make(p));
@@ -141,7 +127,15 @@ static fnz_status run(const job *j, fnzi_pass_stack *all, fnzi_pass *p) {
     return FNZ_OK;
   FNZ_TRY(fnzi_region_bodies_arrange(all));
   bool failed = p->to->notes && p->to->notes->failures.count;
-  return failed ? FNZ_OK : no_alias_left(p);
+  if (failed)
+    return FNZ_OK;
+  for (uint32_t g = 0; g < p->to->graphs.count; g++) {
+    const fnzi_graph *graph = fnzi_graph_at(p->to, g);
+    bool ends_in_writes = g == 0 && p->epilogue;
+    FNZ_TRY(
+        no_alias_in(p, graph, ends_in_writes ? fnzi_epilogue_start(p->to) : graph->nodes.count));
+  }
+  return p->to->ints ? FNZ_OK : fnz_program_verify(p->ctx, p->to);
 }
 
 /* One pass over the program. *restart: inputs that share memory must be merged first. */

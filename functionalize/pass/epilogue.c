@@ -70,18 +70,6 @@ static bool is_written(const epilogue *e, size_t k) {
 }
 
 /* --- uses ------------------------------------------------------------------------------------- */
-static void add_uses(epilogue *e, size_t k) {
-  const fnzi_pass_output *o = &e->out->data[k];
-  const bool ends = k < e->out->mutations;
-  if (ends && is_written(e, k) && !e->writers[input_of(e, k)])
-    e->writers[input_of(e, k)] = e->count + 1;
-  if (ends && o->spec.metadata)
-    e->movers[input_of(e, k)] = e->count + 1;
-  for (size_t i = 0; i < o->writes.count; i++)
-    e->uses[e->count++] = (use){fnzi_arg_value(o->writes.data[i].made), k, &o->writes.data[i]};
-  if (!o->writes.count)
-    e->uses[e->count++] = (use){graph_of(e)->outputs[k], k, NULL};
-}
 
 static fnz_status list_uses(epilogue *e) {
   const fnzi_graph *g = graph_of(e);
@@ -91,8 +79,18 @@ static fnz_status list_uses(epilogue *e) {
   FNZI_NEW(&e->p->arena, g->values.count, &e->writers);
   FNZI_NEW(&e->p->arena, g->values.count, &e->movers);
   FNZI_NEW(&e->p->arena, most, &e->uses);
-  for (size_t k = 0; k < e->out->count; k++)
-    add_uses(e, k);
+  for (size_t k = 0; k < e->out->count; k++) {
+    const fnzi_pass_output *o = &e->out->data[k];
+    const bool ends = k < e->out->mutations;
+    if (ends && is_written(e, k) && !e->writers[input_of(e, k)])
+      e->writers[input_of(e, k)] = e->count + 1;
+    if (ends && o->spec.metadata)
+      e->movers[input_of(e, k)] = e->count + 1;
+    for (size_t i = 0; i < o->writes.count; i++)
+      e->uses[e->count++] = (use){fnzi_arg_value(o->writes.data[i].made), k, &o->writes.data[i]};
+    if (!o->writes.count)
+      e->uses[e->count++] = (use){graph_of(e)->outputs[k], k, NULL};
+  }
   return FNZ_OK;
 }
 
@@ -195,21 +193,6 @@ static fnz_status write_back(epilogue *e, const use *u) {
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
-static fnz_status drop_finals(epilogue *e) {
-  size_t gone = e->out->mutations, count = e->out->count - gone;
-  fnz_output_spec *specs = e->p->to->outputs + gone;
-  fnz_arg *outputs;
-  FNZI_NEW(&e->p->to->arena, count, &outputs);
-  for (size_t k = 0; k < count; k++) {
-    outputs[k] = e->uses[e->count - count + k].value;
-    if (specs[k].sharing == FNZ_SHARING_OUTPUT || specs[k].sharing == FNZ_SHARING_OUTPUT_VIEW)
-      specs[k].of -= (uint32_t)gone;
-  }
-  e->p->to->outputs = specs;
-  graph_of(e)->outputs = outputs;
-  graph_of(e)->noutputs = (uint32_t)count;
-  return FNZ_OK;
-}
 
 fnz_status fnzi_pass_epilogue_add(fnzi_pass *p, const fnzi_pass_output_list *out) {
   epilogue e = {.p = p, .out = out, .source = ""};
@@ -223,5 +206,17 @@ fnz_status fnzi_pass_epilogue_add(fnzi_pass *p, const fnzi_pass_output_list *out
       FNZ_TRY(save(&e, i));
   for (size_t i = 0; i < e.count && e.uses[i].output < out->mutations; i++)
     FNZ_TRY(write_back(&e, &e.uses[i]));
-  return drop_finals(&e);
+  size_t gone = e.out->mutations, count = e.out->count - gone;
+  fnz_output_spec *specs = e.p->to->outputs + gone;
+  fnz_arg *outputs;
+  FNZI_NEW(&e.p->to->arena, count, &outputs);
+  for (size_t k = 0; k < count; k++) {
+    outputs[k] = e.uses[e.count - count + k].value;
+    if (specs[k].sharing == FNZ_SHARING_OUTPUT || specs[k].sharing == FNZ_SHARING_OUTPUT_VIEW)
+      specs[k].of -= (uint32_t)gone;
+  }
+  e.p->to->outputs = specs;
+  graph_of(&e)->outputs = outputs;
+  graph_of(&e)->noutputs = (uint32_t)count;
+  return FNZ_OK;
 }

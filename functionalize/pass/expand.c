@@ -106,24 +106,6 @@ static fnz_status restride(cast *c, const fnz_geometry *want, fnz_tensor **t) {
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
-/* Results have the strides that the program records. */
-static fnz_status make_room(cast *c, const fnzi_wrap_request *r, const fnz_arg *inputs) {
-  const fnzi_script *s = c->script;
-  FNZI_NEW(&c->p->wrapper->scratch, s->values.count, &c->geometries);
-  FNZI_NEW(&c->p->wrapper->scratch, s->values.count, &c->values);
-  for (size_t i = 0; i < s->values.count; i++)
-    c->geometries[i] = s->values.data[i];
-  for (size_t i = 0; i < s->ninputs; i++)
-    c->values[i] = inputs[i];
-  for (size_t k = 0; k < s->results.count && r->expected && k < r->nexpected; k++) {
-    const fnz_geometry *g = r->expected[k];
-    uint32_t value = s->results.data[k];
-    if (g && value != FNZI_SCRIPT_UNDEFINED && c->geometries[value] &&
-        g->dtype == c->geometries[value]->dtype && fnzi_same_sizes(g, c->geometries[value]))
-      c->geometries[value] = g;
-  }
-  return FNZ_OK;
-}
 
 static fnz_status give_result(cast *c, fnzi_wrap_request *r, uint32_t value) {
   const fnz_geometry *want =
@@ -138,7 +120,20 @@ static fnz_status give_result(cast *c, fnzi_wrap_request *r, uint32_t value) {
 
 static fnz_status run_calls(cast *c, fnzi_wrap_request *r, const fnz_arg *inputs) {
   const fnzi_script *s = c->script;
-  FNZ_TRY(make_room(c, r, inputs));
+  /* Results have the strides that the program records. */
+  FNZI_NEW(&c->p->wrapper->scratch, s->values.count, &c->geometries);
+  FNZI_NEW(&c->p->wrapper->scratch, s->values.count, &c->values);
+  for (size_t i = 0; i < s->values.count; i++)
+    c->geometries[i] = s->values.data[i];
+  for (size_t i = 0; i < s->ninputs; i++)
+    c->values[i] = inputs[i];
+  for (size_t k = 0; k < s->results.count && r->expected && k < r->nexpected; k++) {
+    const fnz_geometry *g = r->expected[k];
+    uint32_t value = s->results.data[k];
+    if (g && value != FNZI_SCRIPT_UNDEFINED && c->geometries[value] &&
+        g->dtype == c->geometries[value]->dtype && fnzi_same_sizes(g, c->geometries[value]))
+      c->geometries[value] = g;
+  }
   fnz_status status = fnzi_script_play(&c->p->wrapper->scratch, s, c->values, run_call, c);
   for (size_t k = 0; k < s->results.count && status == FNZ_OK; k++)
     status = give_result(c, r, s->results.data[k]);

@@ -450,22 +450,6 @@ static finding find_pair(const search *x, size_t at) {
   return out;
 }
 
-/* A float, or a truth value, that the node has. */
-static fnz_status find_other(const search *x, size_t at, uint8_t tag, const fnz_arg **out) {
-  *out = NULL;
-  for (size_t i = 0; i < x->others.count && !*out; i++) {
-    bool is_same = x->others.data[i]->tag == tag;
-    for (size_t k = 0; k < x->nused && is_same; k++) {
-      fnz_arg here = *x->others.data[i];
-      bool known = true;
-      FNZ_TRY(arg_at(x, x->used[k]->point, &here, &known));
-      is_same = known && here.u.i == x->used[k]->slots.data[at].bits;
-    }
-    *out = is_same ? x->others.data[i] : NULL;
-  }
-  return FNZ_OK;
-}
-
 static bool is_same_everywhere(const search *x, size_t at, const slot *lead) {
   bool same = true;
   for (size_t k = 0; k < x->nused; k++) {
@@ -486,8 +470,19 @@ static bool has_same_kinds(const search *x, size_t at, const slot *lead) {
 
 static fnz_status express_other(const search *x, size_t at) {
   slot *s = &x->found.data[at];
-  const fnz_arg *other;
-  FNZ_TRY(find_other(x, at, s->kind == SLOT_REAL ? FNZI_ARG_REAL : FNZI_ARG_TRUTH, &other));
+  /* A float, or a truth value, that the node has. */
+  const fnz_arg *other = NULL;
+  for (size_t i = 0; i < x->others.count && !other; i++) {
+    bool is_same =
+        x->others.data[i]->tag == (s->kind == SLOT_REAL ? FNZI_ARG_REAL : FNZI_ARG_TRUTH);
+    for (size_t k = 0; k < x->nused && is_same; k++) {
+      fnz_arg here = *x->others.data[i];
+      bool known = true;
+      FNZ_TRY(arg_at(x, x->used[k]->point, &here, &known));
+      is_same = known && here.u.i == x->used[k]->slots.data[at].bits;
+    }
+    other = is_same ? x->others.data[i] : NULL;
+  }
   if (!other)
     return stop(x, "numbers that depend on sizes");
   *(fnz_arg *)s->where = *other;
@@ -572,7 +567,10 @@ static fnz_status find_wrong(const search *x, const answer **wrong) {
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
-static fnz_status try_all(search *x, fnzi_script *out, bool *done) {
+
+/* An answer that is another one takes part from then on. */
+static fnz_status find_script(search *x, fnzi_script *out, bool *done) {
+  const answer *wrong;
   for (size_t k = 0; k < x->ints->points.count; k++)
     FNZ_TRY(try_point(x, &x->ints->points.data[k], out, done));
   if (x->answers.count < ENOUGH)
@@ -580,13 +578,7 @@ static fnz_status try_all(search *x, fnzi_script *out, bool *done) {
   for (size_t k = 1; k < x->answers.count; k++)
     if (x->answers.data[k].slots.count != x->answers.data[0].slots.count)
       return stop(x, "other steps at other sizes");
-  return list_slots(x, out, &x->found);
-}
-
-/* An answer that is another one takes part from then on. */
-static fnz_status find_script(search *x, fnzi_script *out, bool *done) {
-  const answer *wrong;
-  FNZ_TRY(try_all(x, out, done));
+  FNZ_TRY(list_slots(x, out, &x->found));
   const size_t usual = x->ints->points.usual < ENOUGH ? ENOUGH : x->ints->points.usual;
   while (x->nused < usual && x->nused < x->answers.count) {
     x->used[x->nused] = &x->answers.data[x->nused];
@@ -602,12 +594,6 @@ static fnz_status find_script(search *x, fnzi_script *out, bool *done) {
   return wrong ? stop(x, "other steps at some sizes") : FNZ_OK;
 }
 
-/* The inputs of the script are the node's own tensors. */
-static void take_inputs(const search *x, fnzi_script *script) {
-  for (size_t i = 0; i < script->ninputs; i++)
-    script->values.data[i] = x->whole->geometries[i];
-}
-
 fnz_status fnzi_pass_expand_sizes(fnzi_ints *ints, const fnzi_pass_expander *expander,
                                   fnzi_arena *arena, const fnzi_script_whole *whole,
                                   fnzi_script *out, bool *done) {
@@ -621,8 +607,11 @@ fnz_status fnzi_pass_expand_sizes(fnzi_ints *ints, const fnzi_pass_expander *exp
     status = expander->expand(expander, arena, whole, out, done);
   else if (status == FNZ_OK)
     status = find_script(&x, out, done);
-  if (status == FNZ_OK && *done)
-    take_inputs(&x, out);
+  if (status == FNZ_OK && *done) {
+    /* The inputs of the script are the node's own tensors. */
+    for (size_t i = 0; i < out->ninputs; i++)
+      out->values.data[i] = x.whole->geometries[i];
+  }
   if (status != FNZ_OK && !is_fixed)
     fnzi_script_free(out);
   *done = *done && status == FNZ_OK;

@@ -117,13 +117,6 @@ static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
 }
 
 /* --- merged inputs ---------------------------------------------------------------------------- */
-/* Makes a name such as "memory:bn.mean", which no model has. */
-static fnz_status name_weight(fnzi_pass *p, const fnzi_weight *w, const char **out) {
-  FNZ_TRY(fnzi_arena_format(&p->to->arena, out, "memory:%s", w->name));
-  while (fnzi_weight_find(p->to, *out))
-    FNZ_TRY(fnzi_arena_format(&p->to->arena, out, "memory:%s", *out));
-  return FNZ_OK;
-}
 
 /* Adds a synthetic base: one more input, for the blob of weights or the memory of the caller. */
 static fnz_status add_base_input(fnzi_pass *p, uint32_t first, fnzi_pass_merged *j) {
@@ -138,7 +131,10 @@ static fnz_status add_base_input(fnzi_pass *p, uint32_t first, fnzi_pass_merged 
   FNZ_TRY(fnzi_value_add_fresh(p->to, p->into, "memory", own, FNZI_NO_NODE, &j->value));
   j->name = fnzi_value_at(p->to, p->into, j->value)->name;
   if (in->kind != FNZ_INPUT_USER && w) {
-    FNZ_TRY(name_weight(p, w, &j->name));
+    /* A name such as "memory:bn.mean" is in no model. */
+    FNZ_TRY(fnzi_arena_format(&p->to->arena, &j->name, "memory:%s", w->name));
+    while (fnzi_weight_find(p->to, j->name))
+      FNZ_TRY(fnzi_arena_format(&p->to->arena, &j->name, "memory:%s", j->name));
     FNZ_TRY(fnzi_weight_add(p->to, j->name, w->blob, own));
   }
   j->base = to->ninputs++;

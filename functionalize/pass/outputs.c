@@ -184,21 +184,6 @@ static fnz_status find_windows(fnzi_pass *p, fnzi_pass_output_list *out, size_t 
   return FNZ_OK;
 }
 
-/* The values of the graph, in the order of list_needed(), become arguments of the end. */
-static void take_values(const fnzi_pass *p, fnzi_pass_output_list *out, const uint32_t *values,
-                        fnz_arg *args) {
-  for (size_t k = 0; k < out->count; k++) {
-    fnzi_pass_output *o = &out->data[k];
-    args[k] = o->arg;
-    for (size_t i = 0; i < o->writes.count; i++)
-      o->writes.data[i].made = *values++;
-    if (!o->writes.count && is_needed(p, out, k))
-      args[k].u.value = *values++;
-    else if (o->handle)
-      args[k] = (fnz_arg){.tag = FNZ_ARG_NONE};
-  }
-}
-
 static fnz_status write_outputs(fnzi_pass *p, fnzi_pass_output_list *out) {
   fnz_handle *handles;
   uint32_t *values;
@@ -214,7 +199,17 @@ static fnz_status write_outputs(fnzi_pass *p, fnzi_pass_output_list *out) {
   FNZI_NEW(&p->to->arena, out->count, &p->to->outputs);
   FNZ_TRY(fnzi_rec_build(p->recorder, handles, list_needed(p, out, handles),
                          p->all->as_recorded ? NULL : &p->wrapper->views, values));
-  take_values(p, out, values, args);
+  /* The values of the graph, in the order of list_needed(), become arguments of the end. */
+  for (size_t k = 0; k < out->count; k++) {
+    fnzi_pass_output *o = &out->data[k];
+    args[k] = o->arg;
+    for (size_t i = 0; i < o->writes.count; i++)
+      o->writes.data[i].made = *values++;
+    if (!o->writes.count && is_needed(p, out, k))
+      args[k].u.value = *values++;
+    else if (o->handle)
+      args[k] = (fnz_arg){.tag = FNZ_ARG_NONE};
+  }
   for (size_t k = 0; k < out->count; k++)
     p->to->outputs[k] = out->data[k].spec;
   FNZ_TRY(fnzi_args_copy(p->to, args, out->count, &graph->outputs));

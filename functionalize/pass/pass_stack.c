@@ -12,23 +12,6 @@ static void note_uses(fnzi_pass *p, const fnz_arg *args, size_t count, uint32_t 
       p->last_use[each.arg->u.value] = node;
 }
 
-static fnz_status find_last_uses(fnzi_pass *p) {
-  size_t bytes = p->graph->values.count * sizeof *p->last_use;
-  p->last_use = fnzi_resize(p->ctx, NULL, 0, bytes);
-  if (!p->last_use && bytes)
-    return fnzi_no_memory(p->ctx);
-  if (bytes)
-    memset(p->last_use, 0, bytes);
-  for (uint32_t n = 0; n < p->graph->nodes.count; n++) {
-    const fnzi_node *node = &p->graph->nodes.data[n];
-    note_uses(p, node->outputs, node->noutputs, n);
-    note_uses(p, node->args, node->nargs, n);
-  }
-  note_uses(p, p->graph->inputs, p->graph->ninputs, FNZI_NO_NODE);
-  note_uses(p, p->graph->outputs, p->graph->noutputs, FNZI_NO_NODE);
-  return FNZ_OK;
-}
-
 void fnzi_pass_tables_free(fnzi_pass *p) {
   fnzi_free(p->ctx, p->last_use, p->graph->values.count * sizeof *p->last_use);
   p->last_use = NULL;
@@ -45,7 +28,20 @@ fnz_status fnzi_pass_tables_make(fnzi_pass *p) {
   for (size_t i = 0; i < p->graph->values.count && !p->others; i++)
     if (!p->graph->values.data[i].geometry)
       FNZI_NEW(&p->arena, p->graph->values.count, &p->others);
-  return find_last_uses(p);
+  size_t bytes = p->graph->values.count * sizeof *p->last_use;
+  p->last_use = fnzi_resize(p->ctx, NULL, 0, bytes);
+  if (!p->last_use && bytes)
+    return fnzi_no_memory(p->ctx);
+  if (bytes)
+    memset(p->last_use, 0, bytes);
+  for (uint32_t n = 0; n < p->graph->nodes.count; n++) {
+    const fnzi_node *node = &p->graph->nodes.data[n];
+    note_uses(p, node->outputs, node->noutputs, n);
+    note_uses(p, node->args, node->nargs, n);
+  }
+  note_uses(p, p->graph->inputs, p->graph->ninputs, FNZI_NO_NODE);
+  note_uses(p, p->graph->outputs, p->graph->noutputs, FNZI_NO_NODE);
+  return FNZ_OK;
 }
 
 /* --- the wrapper ------------------------------------------------------------------------------ */

@@ -255,12 +255,6 @@ static fnz_status emit_call(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
   return fnzi_node_append(r->program, r->graph, &out, &node);
 }
 
-/* "cond" of "higher_order.cond" */
-static const char *stem_of(const char *target) {
-  const char *point = strrchr(target, '.');
-  return point && point[1] ? point + 1 : target;
-}
-
 static fnz_status add_outcome(fnzi_rec_tape *r, const fnzi_rec_call *call, uint32_t i,
                               uint32_t node, uint32_t result, fnz_arg *out) {
   const fnzi_rec_outcome *o = &call->outcomes[i];
@@ -268,7 +262,9 @@ static fnz_status add_outcome(fnzi_rec_tape *r, const fnzi_rec_call *call, uint3
   if (o->tag == FNZ_ARG_NONE)
     return FNZ_OK;
   uint32_t *value = &r->emitted.data[result - 1];
-  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, stem_of(call->target),
+  /* "cond" of "higher_order.cond" */
+  const char *point = strrchr(call->target, '.');
+  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, point && point[1] ? point + 1 : call->target,
                                fnzi_rec_tape_geometry_of(r, result), node, value));
   fnzi_value_at(r->program, r->graph, *value)->symbol = o->symbol;
   out->u.value = *value;
@@ -464,20 +460,6 @@ typedef struct pieces {
     FNZI_TRIM(ctx, from);                                                                          \
   } while (0)
 
-static fnz_status cut(fnzi_rec_tape *r, size_t node, pieces *p) {
-  /* The first value of the nodes from `node` on. */
-  size_t i = r->values.count;
-  while (i > 0 && r->values.data[i - 1].node >= node)
-    i--;
-  const size_t value = i, result = r->nodes.data[node].first;
-  piece *last = &p->of[p->count++];
-  *last = (piece){0};
-  CUT(r->ctx, &r->values, value, &last->values);
-  CUT(r->ctx, &r->results, result, &last->results);
-  CUT(r->ctx, &r->nodes, node, &last->nodes);
-  return FNZ_OK;
-}
-
 static void end_piece(const fnzi_rec_tape *r, piece *p) {
   FNZI_VEC_FREE(r->ctx, &p->nodes);
   FNZI_VEC_FREE(r->ctx, &p->values);
@@ -500,8 +482,19 @@ static fnz_status cut_and_emit(fnzi_rec_tape *r, pieces *p) {
   size_t length = r->nodes.count / MOST_PIECES + 1;
   if (length < LEAST_PIECE)
     length = LEAST_PIECE;
-  while (r->nodes.count > length)
-    FNZ_TRY(cut(r, r->nodes.count - length, p));
+  while (r->nodes.count > length) {
+    const size_t node = r->nodes.count - length;
+    /* The first value of the nodes from `node` on. */
+    size_t i = r->values.count;
+    while (i > 0 && r->values.data[i - 1].node >= node)
+      i--;
+    const size_t value = i, result = r->nodes.data[node].first;
+    piece *last = &p->of[p->count++];
+    *last = (piece){0};
+    CUT(r->ctx, &r->values, value, &last->values);
+    CUT(r->ctx, &r->results, result, &last->results);
+    CUT(r->ctx, &r->nodes, node, &last->nodes);
+  }
   FNZ_TRY(emit_as_recorded(r));
   while (p->count > 0) {
     continue_with(r, &p->of[--p->count]);

@@ -58,15 +58,6 @@ static bool clones_lie_as_recorded(const fnzi_rec_tape *r, const fnzi_rec_tape_n
 }
 
 /* --- forms ------------------------------------------------------------------------------------ */
-/* The view that the node is a copy of; NULL for other nodes. */
-static const fnz_op *copied_view(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n) {
-  const uint32_t *results = fnzi_rec_tape_results_of(r, n);
-  bool is_copy = n->op && (n->op->tags & FNZI_TAG_VIEW_COPY) && n->count &&
-                 n->args[0].tag == FNZ_ARG_VALUE && n->args[0].u.value;
-  for (uint32_t k = 0; is_copy && k < n->count; k++)
-    is_copy = results[k] != 0;
-  return is_copy ? fnz_op_member(n->op, FNZ_MEMBER_VIEW) : NULL;
-}
 
 static const fnz_geometry *base_of(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n) {
   return r->values.data[n->args[0].u.value - 1].geometry;
@@ -97,7 +88,14 @@ static fnz_status find_form(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, bool 
 
 fnz_status fnzi_rec_copy_find(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, const uint8_t *layouts,
                               fnzi_rec_copy *out) {
-  *out = (fnzi_rec_copy){.form = FNZI_REC_COPY_STAYS, .view = copied_view(r, n)};
+  /* A node that is no copy of a view has none here. */
+  const uint32_t *results = fnzi_rec_tape_results_of(r, n);
+  bool is_copy = n->op && (n->op->tags & FNZI_TAG_VIEW_COPY) && n->count &&
+                 n->args[0].tag == FNZ_ARG_VALUE && n->args[0].u.value;
+  for (uint32_t k = 0; is_copy && k < n->count; k++)
+    is_copy = results[k] != 0;
+  *out = (fnzi_rec_copy){.form = FNZI_REC_COPY_STAYS,
+                         .view = is_copy ? fnz_op_member(n->op, FNZ_MEMBER_VIEW) : NULL};
   if (!out->view)
     return FNZ_OK;
   return find_form(r, n, layouts[n->args[0].u.value - 1] == FNZI_REC_LAYOUT_RECORDED, out);

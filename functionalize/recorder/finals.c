@@ -282,15 +282,6 @@ static fnzi_int bytes_of(const finder *f, const fnz_geometry *g) {
   return fnzi_int_mul(s, fnzi_int_numel(s, g), fnzi_int_of((int64_t)fnzi_dtype(g->dtype)->bytes));
 }
 
-/* The writes move less than a copy of all does. */
-static bool is_less(const finder *f) {
-  fnzi_ints *s = f->tape->program->ints;
-  fnzi_int sum = {0};
-  for (size_t i = 0; i < f->writes.count; i++)
-    sum = fnzi_int_add(s, sum, bytes_of(f, f->writes.data[i].path->window));
-  return fnzi_int_is_less(s, sum, bytes_of(f, f->root->window));
-}
-
 static fnz_status find(finder *f, fnz_handle final, fnzi_rec_writes *out) {
   const fnz_geometry *g = f->root->window;
   if (!g || g->symbols ||
@@ -298,7 +289,12 @@ static fnz_status find(finder *f, fnz_handle final, fnzi_rec_writes *out) {
     return FNZ_OK;
   if (fits_into(f, (uint32_t)(final - 1), f->root))
     FNZ_TRY(take_all_apart(f, (uint32_t)(final - 1)));
-  if (!f->writes.count || !is_less(f))
+  /* The writes move less than a copy of all does. */
+  fnzi_ints *s = f->tape->program->ints;
+  fnzi_int sum = {0};
+  for (size_t i = 0; i < f->writes.count; i++)
+    sum = fnzi_int_add(s, sum, bytes_of(f, f->writes.data[i].path->window));
+  if (!f->writes.count || !fnzi_int_is_less(s, sum, bytes_of(f, f->root->window)))
     return FNZ_OK;
   FNZI_NEW(f->arena, f->writes.count, &out->data);
   memcpy(out->data, f->writes.data, f->writes.count * sizeof *out->data);

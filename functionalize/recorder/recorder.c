@@ -76,24 +76,6 @@ static fnz_status ask_shapes(fnzi_rec_tape *r, const fnz_request *call, fnz_hand
   return r->shapes->apply(r->shapes->self, r->ctx, &shapes, outputs, capacity, count);
 }
 
-/* Results become values of the tape; `shapes` has their handles in the shapes backend, or NULL. */
-static fnz_status add_results(fnzi_rec_tape *r, const fnz_request *call, const fnz_handle *shapes,
-                              fnz_handle *outputs, size_t count) {
-  uint32_t node = (uint32_t)r->nodes.count;
-  FNZ_TRY(add_node(r, call, count));
-  for (size_t i = 0; i < count; i++) {
-    const fnz_geometry *g = call->expected ? call->expected[i] : NULL;
-    fnz_handle shape = shapes ? shapes[i] : 0;
-    if (!g && shape)
-      g = r->shapes->geometry(r->shapes->self, shape);
-    outputs[i] = 0;
-    if (g)
-      FNZ_TRY(add_value(r, g, shape, node, &outputs[i]));
-    FNZI_PUSH(r->ctx, &r->results, (uint32_t)outputs[i]);
-  }
-  return FNZ_OK;
-}
-
 /* A finished program belongs to the caller. */
 static fnz_status refuse_finished(const fnzi_rec_tape *r) {
   return r->program ? FNZ_OK
@@ -113,7 +95,20 @@ static fnz_status apply(void *self, fnz_context *ctx, const fnz_request *call, f
     FNZ_TRY(ask_shapes(r, call, shapes, capacity, count));
   } else if (!call->expected)
     return ask_shapes(r, call, outputs, capacity, count);
-  return add_results(r, call, shapes, outputs, *count);
+  /* Results become values of the tape; `shapes` has their handles in the shapes backend. */
+  uint32_t node = (uint32_t)r->nodes.count;
+  FNZ_TRY(add_node(r, call, *count));
+  for (size_t i = 0; i < *count; i++) {
+    const fnz_geometry *g = call->expected ? call->expected[i] : NULL;
+    fnz_handle shape = shapes ? shapes[i] : 0;
+    if (!g && shape)
+      g = r->shapes->geometry(r->shapes->self, shape);
+    outputs[i] = 0;
+    if (g)
+      FNZ_TRY(add_value(r, g, shape, node, &outputs[i]));
+    FNZI_PUSH(r->ctx, &r->results, (uint32_t)outputs[i]);
+  }
+  return FNZ_OK;
 }
 
 /* A tape keeps all values. */
@@ -259,23 +254,19 @@ void fnzi_rec_destroy(fnz_backend *recorder) {
 }
 
 /* --- nodes that apply no operator ------------------------------------------------------------- */
-static fnz_status copy_names(fnzi_rec_tape *r, const fnzi_rec_call *call, const char *const **out) {
-  const char **names;
-  *out = NULL;
-  if (!call->names)
-    return FNZ_OK;
-  FNZI_NEW(&r->program->arena, call->nargs, &names);
-  for (uint32_t i = 0; i < call->nargs; i++)
-    FNZ_TRY(fnzi_intern(r->program, call->names[i], strlen(call->names[i]), &names[i]));
-  *out = names;
-  return FNZ_OK;
-}
 
 static fnz_status copy_call(fnzi_rec_tape *r, const fnzi_rec_call *call, fnzi_rec_tape_other *out) {
   fnzi_rec_outcome *outcomes;
   *out = (fnzi_rec_tape_other){r->nodes.count, *call};
   FNZ_TRY(fnzi_intern(r->program, call->target, strlen(call->target), &out->call.target));
-  FNZ_TRY(copy_names(r, call, &out->call.names));
+  const char **names;
+  out->call.names = NULL;
+  if (call->names) {
+    FNZI_NEW(&r->program->arena, call->nargs, &names);
+    for (uint32_t i = 0; i < call->nargs; i++)
+      FNZ_TRY(fnzi_intern(r->program, call->names[i], strlen(call->names[i]), &names[i]));
+    out->call.names = names;
+  }
   FNZI_NEW(&r->program->arena, call->noutcomes, &outcomes);
   if (call->noutcomes)
     memcpy(outcomes, call->outcomes, call->noutcomes * sizeof *outcomes);

@@ -58,24 +58,6 @@ static fnz_status open_windows(fnzi_rec_simplifier *t, viewing *l, const fnz_geo
   return FNZ_OK;
 }
 
-/* Its windows in the base of its argument, if the argument is a view itself, else in its argument.
- */
-static fnz_status find_windows(fnzi_rec_simplifier *t, viewing *l) {
-  const fnzi_rec_fact *s = fnzi_rec_fact_of(t, l->from);
-  const fnz_geometry *frame;
-  l->count = 0;
-  if (s && s->kind == FNZI_FACT_VIEW_OF && s->real == l->real &&
-      !fnzi_view_counts_from_storage(l->view)) {
-    l->base = s->base;
-    FNZ_TRY(open_windows(t, l, s->window));
-  }
-  if (l->count)
-    return FNZ_OK;
-  l->base = l->from;
-  FNZ_TRY(fnzi_rec_simplify_frame(t, l->from, l->real, &frame));
-  return open_windows(t, l, frame);
-}
-
 /* One ends before the other begins, so that they are disjoint whatever their strides. */
 static bool are_apart(fnzi_rec_span a, fnzi_rec_span b) {
   return fnzi_rec_span_is_known(a) && (a.high <= b.low || b.high <= a.low);
@@ -180,7 +162,20 @@ static fnz_status simplify_view(fnzi_rec_simplifier *t, uint32_t node, bool *don
   const bool plain = known && !g->symbols && !fnzi_int_is_empty(g);
   if (!plain)
     return FNZ_OK;
-  FNZ_TRY(find_windows(t, &l));
+  /* The windows lie in the base of the argument if that is a view itself, else in the argument. */
+  const fnzi_rec_fact *s = fnzi_rec_fact_of(t, l.from);
+  const fnz_geometry *frame;
+  l.count = 0;
+  if (s && s->kind == FNZI_FACT_VIEW_OF && s->real == l.real &&
+      !fnzi_view_counts_from_storage(l.view)) {
+    l.base = s->base;
+    FNZ_TRY(open_windows(t, &l, s->window));
+  }
+  if (!l.count) {
+    l.base = l.from;
+    FNZ_TRY(fnzi_rec_simplify_frame(t, l.from, l.real, &frame));
+    FNZ_TRY(open_windows(t, &l, frame));
+  }
   *done = l.count > 0;
   for (size_t k = 0; k < l.count; k++) {
     bool one;
@@ -291,19 +286,6 @@ static bool pays(const fnzi_rec_simplifier *t, const fnzi_rec_rebase *m) {
          (from->dies || from->rebasable >= from->uses);
 }
 
-static void rebase_nodes(fnzi_rec_simplifier *t) {
-  for (size_t i = 0; i < t->rebases.count; i++) {
-    const fnzi_rec_rebase *m = &t->rebases.data[i];
-    fnzi_rec_tape_node *n = &t->tape->nodes.data[m->node];
-    if (!pays(t, m))
-      continue;
-    n->op = m->op;
-    n->args = m->args ? m->args : n->args;
-    n->args[0] = fnzi_arg_value((fnz_handle)m->base + 1);
-    t->changed = true;
-  }
-}
-
 static fnz_status start(fnzi_rec_simplifier *t, size_t *views) {
   const fnzi_rec_tape *tape = t->tape;
   *views = 0;
@@ -344,7 +326,16 @@ static fnz_status round_of(fnzi_rec_simplifier *t, fnz_handle *wanted, size_t co
   }
   if (t->views != FNZ_VIEWS_STRIDED)
     FNZ_TRY(fnzi_rec_simplify_runs(t));
-  rebase_nodes(t);
+  for (size_t i = 0; i < t->rebases.count; i++) {
+    const fnzi_rec_rebase *m = &t->rebases.data[i];
+    fnzi_rec_tape_node *n = &t->tape->nodes.data[m->node];
+    if (!pays(t, m))
+      continue;
+    n->op = m->op;
+    n->args = m->args ? m->args : n->args;
+    n->args[0] = fnzi_arg_value((fnz_handle)m->base + 1);
+    t->changed = true;
+  }
   return FNZ_OK;
 }
 

@@ -131,23 +131,6 @@ static bool is_inner(const fnzi_rec_simplifier *t, const fnzi_rec_fact *s) {
          !t->tape->nodes.data[t->tape->values.data[s->value].node].wanted;
 }
 
-/* The last scatter becomes one node of all pieces; the others are not needed any more. */
-static fnz_status join(fnzi_rec_simplifier *t, const fnzi_tiling *r, uint32_t last) {
-  fnzi_rec_tape_node *n = &t->tape->nodes.data[t->tape->values.data[last].node];
-  const fnz_op *op = fnzi_emitted_op(r->selects ? FNZI_EMIT_STACK : FNZI_EMIT_CAT);
-  fnz_arg *args, *items;
-  FNZI_NEW(&t->tape->program->arena, op->nparams, &args);
-  FNZI_NEW(&t->tape->program->arena, r->tiles.count, &items);
-  for (size_t i = 0; i < r->tiles.count; i++)
-    items[i] = fnzi_arg_value((fnz_handle)r->tiles.data[i].source + 1);
-  args[0] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)r->tiles.count, .u.list = items};
-  args[1] = fnzi_arg_int(r->dim);
-  n->op = op;
-  n->args = args;
-  t->changed = true;
-  return FNZ_OK;
-}
-
 /* Walks from the last scatter of a run down to its first. A scatter inside of a run is not the last
  * of another run, so that each is walked over once. */
 static fnz_status one_run(fnzi_rec_simplifier *t, fnzi_tiling *r, fnzi_rec_fact *last) {
@@ -169,7 +152,20 @@ static fnz_status one_run(fnzi_rec_simplifier *t, fnzi_tiling *r, fnzi_rec_fact 
     s = fnzi_rec_fact_of(t, s->base);
     s->dies = true;
   }
-  return join(t, r, last->value);
+  /* The last scatter becomes one node of all pieces; the others are not needed any more. */
+  fnzi_rec_tape_node *n = &t->tape->nodes.data[t->tape->values.data[last->value].node];
+  const fnz_op *op = fnzi_emitted_op(r->selects ? FNZI_EMIT_STACK : FNZI_EMIT_CAT);
+  fnz_arg *args, *items;
+  FNZI_NEW(&t->tape->program->arena, op->nparams, &args);
+  FNZI_NEW(&t->tape->program->arena, r->tiles.count, &items);
+  for (size_t i = 0; i < r->tiles.count; i++)
+    items[i] = fnzi_arg_value((fnz_handle)r->tiles.data[i].source + 1);
+  args[0] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)r->tiles.count, .u.list = items};
+  args[1] = fnzi_arg_int(r->dim);
+  n->op = op;
+  n->args = args;
+  t->changed = true;
+  return FNZ_OK;
 }
 
 fnz_status fnzi_rec_simplify_runs(fnzi_rec_simplifier *t) {

@@ -128,17 +128,6 @@ static bool follows(const fnz_op *op) {
          op == fnzi_emitted_op(FNZI_EMIT_CLONE) || fnzi_ends_with(op->base, "_like");
 }
 
-/* Results of these operators lie as their arguments do. */
-static void loosen_results(const fnzi_wrap_request *r) {
-  FNZI_EACH_ARG(each, r->args, follows(r->op) ? r->op->nparams : 0) {
-    const fnzi_wrap_storage *s =
-        each.arg->tag == FNZ_ARG_VALUE ? each.arg->u.tensor->alias->storage : NULL;
-    for (size_t k = 0; s && s->is_loose && k < r->out.count; k++)
-      if (r->out.data[k])
-        fnzi_wrap_loosen(r->out.data[k], s->loose_at);
-  }
-}
-
 fnz_status fnzi_wrap_apply_functional(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   fnz_arg *args;
   size_t first, count;
@@ -151,6 +140,13 @@ fnz_status fnzi_wrap_apply_functional(fnz_wrapper *wrapper, fnzi_wrap_request *r
                                  &count));
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(fnzi_wrap_give_fresh(wrapper, r, wrapper->fresh.data[first + i]));
-  loosen_results(r);
+  /* Results of these operators lie as their arguments do. */
+  FNZI_EACH_ARG(each, r->args, follows(r->op) ? r->op->nparams : 0) {
+    const fnzi_wrap_storage *s =
+        each.arg->tag == FNZ_ARG_VALUE ? each.arg->u.tensor->alias->storage : NULL;
+    for (size_t k = 0; s && s->is_loose && k < r->out.count; k++)
+      if (r->out.data[k])
+        fnzi_wrap_loosen(r->out.data[k], s->loose_at);
+  }
   return FNZ_OK;
 }

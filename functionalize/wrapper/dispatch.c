@@ -145,20 +145,6 @@ static fnz_status find_idle(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
   return FNZ_OK;
 }
 
-/* The calls that a rule has left. This ends because parts are smaller or are not split again in the
- * same way (tests/gates/circles.txt). */
-static fnz_status run_parts(fnz_wrapper *wrapper, const fnzi_wrap_request *whole) {
-  fnz_status status = FNZ_OK;
-  for (size_t k = 0; k < whole->parts.count && status == FNZ_OK; k++) {
-    fnzi_wrap_request part = {.op = whole->parts.op};
-    status = whole->parts.make(wrapper, whole, k, &part);
-    if (status == FNZ_OK)
-      status = fnzi_wrap_dispatch(wrapper, &part);
-    fnzi_wrap_request_end(&part);
-  }
-  return status;
-}
-
 static fnz_status write_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                                 const fnzi_wrap_route *route) {
   bool idle;
@@ -166,7 +152,17 @@ static fnz_status write_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
   if (idle)
     return fnzi_wrap_give(wrapper, r, self_of(r));
   FNZ_TRY(fnzi_wrap_write_request(wrapper, r, route));
-  return run_parts(wrapper, r);
+  /* The calls that a rule has left. This ends because parts are smaller or are not split again in
+   * the same way (tests/gates/circles.txt). */
+  fnz_status status = FNZ_OK;
+  for (size_t k = 0; k < r->parts.count && status == FNZ_OK; k++) {
+    fnzi_wrap_request part = {.op = r->parts.op};
+    status = r->parts.make(wrapper, r, k, &part);
+    if (status == FNZ_OK)
+      status = fnzi_wrap_dispatch(wrapper, &part);
+    fnzi_wrap_request_end(&part);
+  }
+  return status;
 }
 
 /* --- in-place views --------------------------------------------------------------------------- */

@@ -115,14 +115,6 @@ static void unite(fnzi_wrap_interval_index *index) {
   index->count = kept;
 }
 
-static void sort_storage(fnzi_wrap_interval *m, size_t count, bool is_logged) {
-  if (count > 1 && !is_logged)
-    lay_out(m, count);
-  qsort(m, count, sizeof *m, by_low);
-  for (size_t k = 0; k < count; k++)
-    m[k].reach = k && m[k - 1].reach > m[k].high ? m[k - 1].reach : m[k].high;
-}
-
 static fnz_status sort(fnz_wrapper *wrapper, fnzi_wrap_interval_index *index, size_t named) {
   size_t *at;
   FNZI_NEW(&wrapper->scratch, named, &at);
@@ -132,7 +124,13 @@ static fnz_status sort(fnz_wrapper *wrapper, fnzi_wrap_interval_index *index, si
     for (end = k + 1;
          end < index->count && same_storage(&index->intervals[k], &index->intervals[end]);)
       end++;
-    sort_storage(&index->intervals[k], end - k, wrapper->ints);
+    fnzi_wrap_interval *m = &index->intervals[k];
+    const size_t count = end - k;
+    if (count > 1 && !wrapper->ints)
+      lay_out(m, count);
+    qsort(m, count, sizeof *m, by_low);
+    for (size_t j = 0; j < count; j++)
+      m[j].reach = j && m[j - 1].reach > m[j].high ? m[j - 1].reach : m[j].high;
   }
   for (size_t k = 0; k < index->count; k++)
     at[index->intervals[k].first] = k;
@@ -157,22 +155,18 @@ static void add(fnzi_wrap_interval_index *index, fnz_tensor *tensor, size_t at, 
   m->read += !is_written;
 }
 
-static fnz_status reserve(fnz_wrapper *wrapper, fnzi_wrap_interval_index *index, size_t named) {
-  index->count = 0;
-  index->is_small = named <= FNZI_FEW_INTERVALS;
-  index->intervals = index->few;
-  index->interval_of = index->few_of;
-  if (index->is_small)
-    return FNZ_OK;
-  FNZI_NEW(&wrapper->scratch, named, &index->intervals);
-  FNZI_NEW(&wrapper->scratch, named, &index->interval_of);
-  return FNZ_OK;
-}
-
 fnz_status fnzi_wrap_interval_index_build(fnz_wrapper *wrapper, fnz_tensor *const *written,
                                           size_t nwritten, fnz_tensor *const *read, size_t nread,
                                           fnzi_wrap_interval_index *out) {
-  FNZ_TRY(reserve(wrapper, out, nwritten + nread));
+  const size_t named = nwritten + nread;
+  out->count = 0;
+  out->is_small = named <= FNZI_FEW_INTERVALS;
+  out->intervals = out->few;
+  out->interval_of = out->few_of;
+  if (!out->is_small) {
+    FNZI_NEW(&wrapper->scratch, named, &out->intervals);
+    FNZI_NEW(&wrapper->scratch, named, &out->interval_of);
+  }
   for (size_t i = 0; i < nwritten; i++)
     add(out, written[i], i, true);
   for (size_t i = 0; i < nread; i++)

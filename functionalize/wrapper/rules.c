@@ -36,18 +36,14 @@ static void name_action(fnz_rule *rule) {
   rule->words = rows[rule->action].words;
 }
 
-static void say_composite(const fnzi_composite_row *row, fnz_rule *rule) {
-  fnzi_composite_facts facts = fnzi_composite_describe(row);
-  rule->view = facts.rule;
-  rule->nsteps = facts.count;
-  memcpy(rule->steps, facts.steps, sizeof facts.steps);
-  rule->may_be_itself = facts.itself;
-  rule->may_compute = facts.kept;
-}
-
 static void say_view(const fnzi_wrap_route *route, fnz_rule *rule) {
   if (route->composite) {
-    say_composite(route->composite, rule);
+    fnzi_composite_facts facts = fnzi_composite_describe(route->composite);
+    rule->view = facts.rule;
+    rule->nsteps = facts.count;
+    memcpy(rule->steps, facts.steps, sizeof facts.steps);
+    rule->may_be_itself = facts.itself;
+    rule->may_compute = facts.kept;
     return;
   }
   fnzi_view_facts facts = fnzi_view_describe(route->view);

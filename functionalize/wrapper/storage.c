@@ -106,14 +106,6 @@ void fnzi_wrap_alias_release(fnzi_wrap_alias *alias) {
 
 /* --- view calls --------------------------------------------------------------------------------
  */
-/* Arguments and their lists of plain items lie behind the aliases, in one block. */
-static size_t args_bytes(const fnz_arg *args, size_t nargs) {
-  size_t items = nargs;
-  for (size_t i = 0; i < nargs; i++)
-    if (args[i].tag == FNZ_ARG_LIST)
-      items += args[i].count;
-  return items * sizeof(fnz_arg);
-}
 
 static void copy_args(fnz_arg *to, const fnz_arg *args, size_t nargs) {
   fnz_arg *items = to + nargs;
@@ -131,7 +123,12 @@ static fnz_status view_call_new(fnz_wrapper *wrapper, const fnzi_view *view,
                                 const fnzi_op_call *call, size_t count, fnzi_wrap_view_call **out) {
   size_t head =
       sizeof(fnzi_wrap_view_call) + ((count + 1) & ~(size_t)1) * sizeof(fnzi_wrap_alias *);
-  size_t bytes = head + args_bytes(call->args, call->nargs);
+  /* Arguments and their lists of plain items lie behind the aliases, in one block. */
+  size_t items = call->nargs;
+  for (size_t i = 0; i < call->nargs; i++)
+    if (call->args[i].tag == FNZ_ARG_LIST)
+      items += call->args[i].count;
+  size_t bytes = head + items * sizeof(fnz_arg);
   fnzi_wrap_view_call *o = fnzi_blocks_take(&wrapper->blocks, bytes);
   if (!o)
     return fnzi_no_memory(wrapper->ctx);
@@ -304,14 +301,6 @@ fnz_status fnzi_wrap_alias_open(fnzi_wrap_alias *base, const fnzi_view *view,
 }
 
 /* --- ties ------------------------------------------------------------------------------------- */
-static void move_ties(fnz_wrapper *wrapper, uint32_t from, uint32_t to) {
-  for (size_t i = 0; i < wrapper->ties.count; i++) {
-    fnzi_wrap_storage *a = wrapper->ties.data[i].copy->storage,
-                      *b = wrapper->ties.data[i].of->storage;
-    a->tied = a->tied == from ? to : a->tied;
-    b->tied = b->tied == from ? to : b->tied;
-  }
-}
 
 fnz_status fnzi_wrap_tie_tensors(fnz_wrapper *wrapper, const fnz_tensor *copy,
                                  const fnz_tensor *of) {
@@ -322,14 +311,15 @@ fnz_status fnzi_wrap_tie_tensors(fnz_wrapper *wrapper, const fnz_tensor *copy,
   fnzi_wrap_alias_retain(tie.of);
   if (!b->tied)
     b->tied = (uint32_t)wrapper->ties.count;
-  if (a->tied && a->tied != b->tied)
-    move_ties(wrapper, a->tied, b->tied);
-  a->tied = b->tied;
+  const uint32_t from = a->tied ? a->tied : b->tied, to = b->tied;
+  for (size_t i = 0; from != to && i < wrapper->ties.count; i++) {
+    fnzi_wrap_storage *left = wrapper->ties.data[i].copy->storage,
+                      *right = wrapper->ties.data[i].of->storage;
+    left->tied = left->tied == from ? to : left->tied;
+    right->tied = right->tied == from ? to : right->tied;
+  }
+  a->tied = to;
   return FNZ_OK;
-}
-
-static bool leaves(const fnzi_wrap_storage *s) {
-  return s->input || s->output;
 }
 
 fnz_status fnzi_wrap_ties_leave(fnz_wrapper *wrapper, const fnzi_wrap_tie **out) {
@@ -341,7 +331,8 @@ fnz_status fnzi_wrap_ties_leave(fnz_wrapper *wrapper, const fnzi_wrap_tie **out)
     const fnzi_wrap_storage *ends[] = {tie->copy->storage, tie->of->storage};
     for (size_t k = 0; k < 2; k++) {
       const fnzi_wrap_storage **other = &of_group[ends[k]->tied];
-      if (!leaves(ends[k]))
+      const fnzi_wrap_storage *s = ends[k];
+      if (!s->input && !s->output)
         continue;
       if (*other && *other != ends[k]) {
         *out = tie;

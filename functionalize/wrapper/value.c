@@ -3,24 +3,18 @@
  * The wrapper holds a new value until the call ends. */
 #include "functionalize/wrapper/wrapper.h"
 
-static fnz_status held_new(fnz_wrapper *wrapper, fnz_handle handle, fnzi_value_ref **out) {
-  *out = NULL;
-  if (!handle)
-    return FNZ_OK;
-  *out = fnzi_blocks_take(&wrapper->blocks, sizeof **out);
-  if (!*out) {
-    wrapper->backend->release(wrapper->backend->self, handle);
-    return fnzi_no_memory(wrapper->ctx);
-  }
-  **out = (fnzi_value_ref){handle, wrapper->backend->geometry(wrapper->backend->self, handle),
-                           .refs = 1};
-  return FNZ_OK;
-}
-
 fnz_status fnzi_wrap_value_take(fnz_wrapper *wrapper, fnz_handle handle) {
-  fnzi_value_ref *v;
+  fnzi_value_ref *v = NULL;
   void *data = wrapper->fresh.data;
-  FNZ_TRY(held_new(wrapper, handle, &v));
+  if (handle) {
+    v = fnzi_blocks_take(&wrapper->blocks, sizeof *v);
+    if (!v) {
+      wrapper->backend->release(wrapper->backend->self, handle);
+      return fnzi_no_memory(wrapper->ctx);
+    }
+    *v = (fnzi_value_ref){handle, wrapper->backend->geometry(wrapper->backend->self, handle),
+                          .refs = 1};
+  }
   fnz_status status = fnzi_grow(wrapper->ctx, &data, &wrapper->fresh.capacity,
                                 wrapper->fresh.count + 1, sizeof *wrapper->fresh.data);
   wrapper->fresh.data = data;

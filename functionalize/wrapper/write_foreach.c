@@ -49,19 +49,6 @@ static fnz_status is_independent(fnz_wrapper *wrapper, const fnzi_wrap_request *
   return FNZ_OK;
 }
 
-/* Each result has the dtype of its target. Else each element is cast on its own. */
-static fnz_status keeps_dtypes(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
-                               const fnz_op *element, bool *out) {
-  *out = true;
-  for (size_t k = 0; k < r->args[0].count && *out; k++) {
-    fnz_arg *args;
-    FNZ_TRY(element_args(wrapper, r, element, k, &args));
-    *out = fnzi_op_result_dtype(element, args, element->nparams, fnzi_wrap_arg_geometry, NULL) ==
-           fnzi_wrap_geometry(args[0].u.tensor)->dtype;
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_wrap_write_foreach(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                                    const fnzi_wrap_route *route) {
   const fnz_op *element = fnzi_foreach_element(r->op);
@@ -74,8 +61,16 @@ fnz_status fnzi_wrap_write_foreach(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                   fnzi_mutation_find(inplace ? inplace : element) == FNZI_MUTATION_TWIN;
   if (together)
     FNZ_TRY(is_independent(wrapper, r, &together));
-  if (together)
-    FNZ_TRY(keeps_dtypes(wrapper, r, functional, &together));
+  if (together) {
+    /* Results must have the dtypes of their targets; else each element is cast on its own. */
+    together = true;
+    for (size_t k = 0; k < r->args[0].count && together; k++) {
+      fnz_arg *args;
+      FNZ_TRY(element_args(wrapper, r, functional, k, &args));
+      together = fnzi_op_result_dtype(functional, args, functional->nparams, fnzi_wrap_arg_geometry,
+                                      NULL) == fnzi_wrap_geometry(args[0].u.tensor)->dtype;
+    }
+  }
   if (together)
     return fnzi_wrap_write_twin(wrapper, r, route);
   if (!inplace)

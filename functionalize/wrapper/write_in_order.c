@@ -47,22 +47,20 @@ static fnz_status permute(fnz_wrapper *wrapper, const fnz_geometry *g, const uin
   return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_PERMUTE_COPY, args, 2, result, value);
 }
 
-static fnz_status write_slice(const fnz_geometry *g, fnz_arg args[2], uint32_t dim, int64_t k,
-                              fnzi_wrap_request *holder) {
-  fnzi_value_ref *value;
-  for (int i = 0; i < 2; i++)
-    FNZ_TRY(fnzi_wrap_slice_arg(g, dim, k, &args[i], holder));
-  FNZ_TRY(fnzi_wrap_read_tensor(args[1].u.tensor, &value));
-  return fnzi_wrap_write(args[0].u.tensor->alias, value);
-}
-
 static fnz_status copy_slice(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor *target,
                              fnz_tensor *source, uint32_t dim, int64_t k) {
   fnzi_wrap_request holder = {.op = op};
   fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE, .u.tensor = target},
                      {.tag = FNZ_ARG_VALUE, .u.tensor = source}};
   FNZ_TRY(fnzi_wrap_check_slack(wrapper, op));
-  fnz_status status = write_slice(fnzi_wrap_geometry(target), args, dim, k, &holder);
+  fnzi_value_ref *value;
+  fnz_status status = FNZ_OK;
+  for (int i = 0; i < 2 && status == FNZ_OK; i++)
+    status = fnzi_wrap_slice_arg(fnzi_wrap_geometry(target), dim, k, &args[i], &holder);
+  if (status == FNZ_OK)
+    status = fnzi_wrap_read_tensor(args[1].u.tensor, &value);
+  if (status == FNZ_OK)
+    status = fnzi_wrap_write(args[0].u.tensor->alias, value);
   fnzi_wrap_request_end(&holder);
   return status;
 }

@@ -6,19 +6,6 @@
 #include "functionalize/wrapper/write_rules.h"
 
 /* --- copy, fill, zero ------------------------------------------------------------------------- */
-/* Writes the source to self; in the order of eager's loop where self overlaps itself. */
-static fnz_status copy(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor *self, fnz_tensor *source,
-                       const fnzi_loop *loop) {
-  uint32_t order[FNZ_MAX_RANK];
-  fnzi_value_ref *value;
-  FNZ_TRY(fnzi_wrap_read_tensor(source, &value));
-  FNZ_TRY(fnzi_wrap_cast(wrapper, fnzi_wrap_geometry(self)->dtype, &value));
-  FNZ_TRY(fnzi_wrap_broadcast(wrapper, fnzi_wrap_geometry(self), &value));
-  if (!loop->in_order)
-    return fnzi_wrap_write(self->alias, value);
-  fnzi_loop_order(fnzi_wrap_geometry(self), loop->reads, loop->nreads, order);
-  return fnzi_wrap_write_in_order(wrapper, op, self, value, order);
-}
 
 static fnz_status fill(fnz_wrapper *wrapper, fnz_tensor *self, fnz_arg number) {
   const fnz_geometry *result;
@@ -70,7 +57,18 @@ static fnz_status copy_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   FNZ_TRY(fnzi_check_broadcast(wrapper->ctx, r->op, to, from));
   if (loop.slices >= 0)
     return fnzi_wrap_write_slices(wrapper, r, self, loop.slices);
-  FNZ_TRY(copy(wrapper, r->op, self, source, &loop));
+  /* The order of eager's loop decides if self overlaps itself. */
+  uint32_t order[FNZ_MAX_RANK];
+  fnzi_value_ref *value;
+  FNZ_TRY(fnzi_wrap_read_tensor(source, &value));
+  FNZ_TRY(fnzi_wrap_cast(wrapper, fnzi_wrap_geometry(self)->dtype, &value));
+  FNZ_TRY(fnzi_wrap_broadcast(wrapper, fnzi_wrap_geometry(self), &value));
+  if (!loop.in_order)
+    FNZ_TRY(fnzi_wrap_write(self->alias, value));
+  else {
+    fnzi_loop_order(fnzi_wrap_geometry(self), loop.reads, loop.nreads, order);
+    FNZ_TRY(fnzi_wrap_write_in_order(wrapper, r->op, self, value, order));
+  }
   return fnzi_wrap_give(wrapper, r, self);
 }
 
@@ -154,26 +152,23 @@ static fnz_status resize_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
 }
 
 /* --- windows ---------------------------------------------------------------------------------- */
-static fnz_status fill_window(fnz_wrapper *wrapper, fnz_tensor *self, const fnz_geometry *window,
-                              fnz_arg number) {
-  fnzi_wrap_request holder = {0};
-  fnz_arg args[4] = {{0}};
-  fnz_tensor *part;
-  FNZ_TRY(fnzi_wrap_window_args(wrapper, window, args + 1));
-  fnz_status status = fnzi_wrap_open_window(self, FNZI_STEP_AS_STRIDED, args, 4, &holder, &part);
-  if (status == FNZ_OK)
-    status = fill(wrapper, part, number);
-  fnzi_wrap_request_end(&holder);
-  return status;
-}
 
 static fnz_status windows_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0);
   fnzi_mutation_windows at;
   FNZ_TRY(fnzi_mutation_windows_find(wrapper->ctx, wrapper->ints, r->op, r->args,
                                      fnzi_wrap_geometry(self), &at));
-  for (size_t k = 0; k < at.count; k++)
-    FNZ_TRY(fill_window(wrapper, self, &at.windows[k], r->args[1]));
+  for (size_t k = 0; k < at.count; k++) {
+    fnzi_wrap_request holder = {0};
+    fnz_arg args[4] = {{0}};
+    fnz_tensor *part;
+    FNZ_TRY(fnzi_wrap_window_args(wrapper, &at.windows[k], args + 1));
+    fnz_status status = fnzi_wrap_open_window(self, FNZI_STEP_AS_STRIDED, args, 4, &holder, &part);
+    if (status == FNZ_OK)
+      status = fill(wrapper, part, r->args[1]);
+    fnzi_wrap_request_end(&holder);
+    FNZ_TRY(status);
+  }
   return fnzi_wrap_give(wrapper, r, self);
 }
 

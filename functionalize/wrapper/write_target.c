@@ -140,24 +140,20 @@ static fnz_status resize_beyond(fnz_wrapper *wrapper, const fnz_op *op, fnz_tens
   return resize_within(wrapper, self, to);
 }
 
-static fnz_status lay_out(fnz_wrapper *wrapper, const fnz_geometry *like, fnz_geometry *out) {
-  int64_t *dims;
-  FNZI_NEW(&wrapper->scratch, 2 * (size_t)out->rank, &dims);
-  if (out->rank)
-    memcpy(dims, like->sizes, out->rank * sizeof *dims);
-  fnzi_contiguous_strides(dims, out->rank, dims + out->rank);
-  if (out->rank && like->strides)
-    memcpy(dims + out->rank, like->strides, out->rank * sizeof *dims);
-  out->sizes = dims;
-  out->strides = dims + out->rank;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_wrap_resized_geometry(fnz_wrapper *wrapper, const fnz_tensor *self,
                                       const fnz_geometry *sizes, fnz_geometry *out) {
   *out = *fnzi_wrap_geometry(self);
   out->rank = sizes->rank;
-  return lay_out(wrapper, sizes, out);
+  int64_t *dims;
+  FNZI_NEW(&wrapper->scratch, 2 * (size_t)out->rank, &dims);
+  if (out->rank)
+    memcpy(dims, sizes->sizes, out->rank * sizeof *dims);
+  fnzi_contiguous_strides(dims, out->rank, dims + out->rank);
+  if (out->rank && sizes->strides)
+    memcpy(dims + out->rank, sizes->strides, out->rank * sizeof *dims);
+  out->sizes = dims;
+  out->strides = dims + out->rank;
+  return FNZ_OK;
 }
 
 fnz_status fnzi_wrap_resize(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor *self,

@@ -128,21 +128,15 @@ static fnz_status take_inputs(fnzi_pass *p) {
   return FNZ_OK;
 }
 
-static fnz_status new_body(fnzi_pass_stack *all, const fnzi_region_key *key,
-                           fnzi_region_body **out) {
-  FNZI_NEW(&all->arena, 1, out);
-  FNZ_TRY(copy_key(&all->arena, key, &(*out)->key));
-  FNZ_TRY(fnzi_graph_add(all->to, fnzi_graph_at(all->from, key->graph)->name, &(*out)->into));
-  fnzi_graph_at(all->to, (*out)->into)->source = key->graph;
-  (*out)->next = all->bodies[key->graph];
-  all->bodies[key->graph] = *out;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_region_body_start(fnzi_pass_stack *all, const fnzi_region_key *key) {
   fnzi_pass *p;
   FNZ_TRY(fnzi_pass_stack_push(all, key->graph, &p));
-  FNZ_TRY(new_body(all, key, &p->body));
+  FNZI_NEW(&all->arena, 1, &p->body);
+  FNZ_TRY(copy_key(&all->arena, key, &p->body->key));
+  FNZ_TRY(fnzi_graph_add(all->to, fnzi_graph_at(all->from, key->graph)->name, &p->body->into));
+  fnzi_graph_at(all->to, p->body->into)->source = key->graph;
+  p->body->next = all->bodies[key->graph];
+  all->bodies[key->graph] = p->body;
   p->into = p->body->into;
   p->autocast = key->autocast;
   p->recorder = NULL;
@@ -167,23 +161,6 @@ typedef struct results {
   size_t count;
   fnzi_map taken; /* values that are results already */
 } results;
-
-/* Only the elements of an input may change. */
-static fnz_status check_inputs(const fnzi_pass *p) {
-  for (uint32_t k = 0; k < p->body->key.ninputs; k++) {
-    const fnzi_region_binding *in = &p->body->key.inputs[k];
-    if (!in->is_tensor)
-      continue;
-    const fnzi_wrap_alias *node = p->inputs[k]->alias;
-    if (node->storage != p->roots[in->base]->storage || node->storage->root != p->roots[in->base] ||
-        !fnzi_geometry_equal(&node->geometry, in->window))
-      return fnzi_fail_for(
-          p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
-          "input %s gets other sizes, strides or memory in it; clone() it in there first",
-          input_name(p, k));
-  }
-  return FNZ_OK;
-}
 
 static uint32_t input_of(const fnzi_pass *p, const fnz_tensor *t) {
   for (uint32_t k = 0; k < p->body->key.ninputs; k++)
@@ -307,7 +284,19 @@ static fnz_status write_results(fnzi_pass *p, const results *r) {
 
 fnz_status fnzi_region_body_finish(fnzi_pass *p) {
   results out = {NULL, 0, {0}};
-  FNZ_TRY(check_inputs(p));
+  /* Only the elements of an input may change. */
+  for (uint32_t k = 0; k < p->body->key.ninputs; k++) {
+    const fnzi_region_binding *in = &p->body->key.inputs[k];
+    if (!in->is_tensor)
+      continue;
+    const fnzi_wrap_alias *node = p->inputs[k]->alias;
+    if (node->storage != p->roots[in->base]->storage || node->storage->root != p->roots[in->base] ||
+        !fnzi_geometry_equal(&node->geometry, in->window))
+      return fnzi_fail_for(
+          p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+          "input %s gets other sizes, strides or memory in it; clone() it in there first",
+          input_name(p, k));
+  }
   FNZ_TRY(describe_all(p));
   fnzi_map_init(&out.taken, p->ctx);
   fnz_status status = add_results(p, &out);

@@ -98,15 +98,6 @@ static fnz_status put_role(building *b, fnzi_hop_role role, uint32_t *body) {
   }
 }
 
-/* Copies keyword arguments, except PyTorch's list of written operands: none is written any more. */
-static void put_keywords(building *b) {
-  const fnzi_node *node = b->r->hop.node;
-  for (uint32_t i = 0; i < node->nargs; i++)
-    if (fnzi_node_arg_name(node, i)[0] &&
-        strcmp(fnzi_node_arg_name(node, i), "mutated_arg_indices") != 0)
-      put(b, node->args[i], fnzi_node_arg_name(node, i));
-}
-
 static fnz_status build_args(building *b, const char *target) {
   const uint8_t *roles = fnzi_hop_roles(target);
   const fnzi_node *node = b->r->hop.node;
@@ -116,7 +107,11 @@ static fnz_status build_args(building *b, const char *target) {
   FNZI_NEW(&b->p->wrapper->scratch, most, &b->names);
   for (size_t i = 0; roles[i] != FNZI_HOP_END; i++)
     FNZ_TRY(put_role(b, (fnzi_hop_role)roles[i], &body));
-  put_keywords(b);
+  /* PyTorch's list of written operands is left out: none is written any more. */
+  for (uint32_t i = 0; i < node->nargs; i++)
+    if (fnzi_node_arg_name(node, i)[0] &&
+        strcmp(fnzi_node_arg_name(node, i), "mutated_arg_indices") != 0)
+      put(b, node->args[i], fnzi_node_arg_name(node, i));
   return FNZ_OK;
 }
 

@@ -322,18 +322,6 @@ static fnz_status merge_all(const fnzi_pass *p, fnzi_region_op *r, bool *found) 
 }
 
 /* --- loops ------------------------------------------------------------------------------------ */
-static fnz_status check_iteration(const fnzi_pass *p, const fnzi_region_op *r,
-                                  const fnzi_region_body *body, uint32_t k) {
-  const fnzi_region_operand *o = &r->operands[k];
-  const fnzi_region_output *out = &body->outputs[k];
-  if (!o->tensor || out->origin == FNZI_ORIGIN_NUMBER || !p->all->writes)
-    return FNZ_OK;
-  if (!fnzi_region_same_strides(body->key.bases[o->base].memory, out->geometry))
-    return refuse(p, o,
-                  "is carried with other strides from iteration to iteration than at first; make "
-                  "it contiguous() before the loop and at the end of the body");
-  return FNZ_OK;
-}
 
 /* A result that shares memory which the next iteration may write would be written, too. */
 static fnz_status check_aliases(const fnzi_pass *p, const fnzi_region_op *r,
@@ -467,7 +455,14 @@ static fnz_status replay_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
   if (fnzi_region_loops(r)) {
     const fnzi_region_body *body = r->bodies[r->hop.nbodies - 1];
     for (uint32_t k = 0; k < r->hop.carried.count; k++) {
-      FNZ_TRY(check_iteration(p, r, body, k));
+      const fnzi_region_operand *o = &r->operands[k];
+      const fnzi_region_output *out = &body->outputs[k];
+      if (o->tensor && out->origin != FNZI_ORIGIN_NUMBER && p->all->writes &&
+          !fnzi_region_same_strides(body->key.bases[o->base].memory, out->geometry))
+        return refuse(
+            p, o,
+            "is carried with other strides from iteration to iteration than at first; make "
+            "it contiguous() before the loop and at the end of the body");
       FNZ_TRY(check_aliases(p, r, body, k));
     }
     for (uint32_t j = r->hop.carried.count; j < r->hop.results.count; j++)
