@@ -121,11 +121,6 @@ fnz_status fnzi_arg_ints(fnzi_arena *arena, const int64_t *items, size_t count, 
 
 enum { MOST_PIECES = 1 << 16 };
 
-/* A number of pieces, which may be more than there are elements. */
-static size_t pieces(const fnz_arg *a) {
-  return a->tag == FNZ_ARG_INT && a->u.i > 0 && a->u.i <= MOST_PIECES ? (size_t)a->u.i : 0;
-}
-
 size_t fnzi_request_room(const fnz_backend *backend, const fnz_request *request) {
   const fnz_op *op = request->op;
   size_t room = op->nreturns;
@@ -134,7 +129,8 @@ size_t fnzi_request_room(const fnz_backend *backend, const fnz_request *request)
     room += a->tag == FNZ_ARG_LIST ? (size_t)a->count * op->nreturns : 0;
     if (op->nreturns != 1 || !op->returns[0].is_list)
       continue;
-    room += pieces(a);
+    /* A number of pieces may be more than there are elements. */
+    room += a->tag == FNZ_ARG_INT && a->u.i > 0 && a->u.i <= MOST_PIECES ? (size_t)a->u.i : 0;
     if (a->tag != FNZ_ARG_VALUE)
       continue;
     const fnz_geometry *g = backend->geometry(backend->self, a->u.value);

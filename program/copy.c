@@ -4,21 +4,6 @@
  * gives   a program that shares weights, and the extras of a .pt2 file, by reference count */
 #include "program/program.h"
 
-static fnz_status copy_numbers(const fnz_program *from, fnz_program *to) {
-  uint32_t index;
-  for (size_t i = 1; i < from->symbols.count; i++) {
-    const fnzi_symbol *s = &from->symbols.data[i];
-    FNZ_TRY(fnzi_symbol_add(to, s->text, s->has_hint, s->hint, &index));
-  }
-  for (size_t i = 0; i < from->ranges.count; i++) {
-    const fnzi_range *r = &from->ranges.data[i];
-    FNZ_TRY(fnzi_range_add(to, r->symbol, r->min, r->max));
-  }
-  for (size_t i = 0; i < from->guards.count; i++)
-    FNZ_TRY(fnzi_guard_add(to, &from->guards.data[i]));
-  return FNZ_OK;
-}
-
 static fnz_status copy_heading(const fnz_program *from, fnz_program *to) {
   to->torch_version = from->torch_version;
   to->schema_major = from->schema_major;
@@ -31,7 +16,17 @@ static fnz_status copy_heading(const fnz_program *from, fnz_program *to) {
     const fnz_op *op = from->custom_ops.data[i];
     FNZ_TRY(fnzi_op_adopt(to, &op));
   }
-  FNZ_TRY(copy_numbers(from, to));
+  uint32_t index;
+  for (size_t i = 1; i < from->symbols.count; i++) {
+    const fnzi_symbol *s = &from->symbols.data[i];
+    FNZ_TRY(fnzi_symbol_add(to, s->text, s->has_hint, s->hint, &index));
+  }
+  for (size_t i = 0; i < from->ranges.count; i++) {
+    const fnzi_range *r = &from->ranges.data[i];
+    FNZ_TRY(fnzi_range_add(to, r->symbol, r->min, r->max));
+  }
+  for (size_t i = 0; i < from->guards.count; i++)
+    FNZ_TRY(fnzi_guard_add(to, &from->guards.data[i]));
   for (size_t i = 0; i < from->weights.count; i++) {
     const fnzi_weight *w = &from->weights.data[i];
     const fnz_geometry *g;
@@ -58,22 +53,6 @@ static fnz_status copy_values(const fnzi_graph *from, fnz_program *to, uint32_t 
   return FNZ_OK;
 }
 
-static fnz_status copy_other(const fnzi_node *node, fnz_program *to, fnzi_node_other *out) {
-  const char **names = NULL;
-  *out = *node->u.other;
-  FNZ_TRY(fnzi_intern_text(to, &out->target));
-  FNZ_TRY(fnzi_intern_text(to, &out->metadata));
-  if (!out->arg_names)
-    return FNZ_OK;
-  FNZI_NEW(&to->arena, node->nargs, &names);
-  for (uint32_t i = 0; i < node->nargs; i++) {
-    names[i] = node->u.other->arg_names[i];
-    FNZ_TRY(fnzi_intern_text(to, &names[i]));
-  }
-  out->arg_names = names;
-  return FNZ_OK;
-}
-
 static fnz_status copy_node(const fnzi_node *from, fnz_program *to, uint32_t graph) {
   fnzi_node node = *from;
   fnzi_node_other other;
@@ -83,24 +62,23 @@ static fnz_status copy_node(const fnzi_node *from, fnz_program *to, uint32_t gra
     FNZ_TRY(fnzi_op_adopt(to, &node.op));
   if (node.op)
     FNZ_TRY(fnzi_intern_text(to, &node.u.metadata));
-  else
-    FNZ_TRY(copy_other(from, to, &other));
+  else {
+    const char **names = NULL;
+    other = *from->u.other;
+    FNZ_TRY(fnzi_intern_text(to, &other.target));
+    FNZ_TRY(fnzi_intern_text(to, &other.metadata));
+    if (other.arg_names) {
+      FNZI_NEW(&to->arena, from->nargs, &names);
+      for (uint32_t i = 0; i < from->nargs; i++) {
+        names[i] = from->u.other->arg_names[i];
+        FNZ_TRY(fnzi_intern_text(to, &names[i]));
+      }
+      other.arg_names = names;
+    }
+  }
   if (!node.op)
     node.u.other = &other;
   return fnzi_node_add(to, graph, &node, &index);
-}
-
-static fnz_status copy_nodes(const fnzi_graph *from, fnz_program *to, uint32_t graph) {
-  fnzi_source_node *sources;
-  for (size_t n = 0; n < from->nodes.count; n++)
-    FNZ_TRY(copy_node(&from->nodes.data[n], to, graph));
-  if (!from->source_nodes)
-    return FNZ_OK;
-  FNZI_NEW(&to->arena, from->nodes.count, &sources);
-  if (from->nodes.count)
-    memcpy(sources, from->source_nodes, from->nodes.count * sizeof *sources);
-  fnzi_graph_at(to, graph)->source_nodes = sources;
-  return FNZ_OK;
 }
 
 static fnz_status copy_graph(const fnz_program *from, fnz_program *to, uint32_t graph) {
@@ -108,7 +86,15 @@ static fnz_status copy_graph(const fnz_program *from, fnz_program *to, uint32_t 
   uint32_t index;
   FNZ_TRY(fnzi_graph_add(to, g->name, &index));
   FNZ_TRY(copy_values(g, to, graph));
-  FNZ_TRY(copy_nodes(g, to, graph));
+  fnzi_source_node *sources;
+  for (size_t n = 0; n < g->nodes.count; n++)
+    FNZ_TRY(copy_node(&g->nodes.data[n], to, graph));
+  if (g->source_nodes) {
+    FNZI_NEW(&to->arena, g->nodes.count, &sources);
+    if (g->nodes.count)
+      memcpy(sources, g->source_nodes, g->nodes.count * sizeof *sources);
+    fnzi_graph_at(to, graph)->source_nodes = sources;
+  }
   FNZ_TRY(fnzi_graph_set_inputs(to, graph, g->ninputs));
   FNZ_TRY(fnzi_graph_set_outputs(to, graph, g->noutputs));
   fnzi_graph *made = fnzi_graph_at(to, graph);
@@ -118,17 +104,6 @@ static fnz_status copy_graph(const fnz_program *from, fnz_program *to, uint32_t 
   return fnzi_args_copy(to, g->outputs, g->noutputs, &made->outputs);
 }
 
-static fnz_status copy_signature(const fnz_program *from, fnz_program *to) {
-  const fnzi_graph *g = fnzi_graph_at(from, 0);
-  for (uint32_t k = 0; k < g->ninputs; k++) {
-    to->inputs[k] = from->inputs[k];
-    FNZ_TRY(fnzi_intern_text(to, &to->inputs[k].target));
-  }
-  for (uint32_t k = 0; k < g->noutputs; k++)
-    FNZ_TRY(fnzi_output_spec_copy(to, &from->outputs[k], &to->outputs[k]));
-  return FNZ_OK;
-}
-
 fnz_status fnzi_program_copy(fnz_context *ctx, const fnz_program *from, fnz_program **out) {
   fnz_program *to;
   *out = NULL;
@@ -136,8 +111,13 @@ fnz_status fnzi_program_copy(fnz_context *ctx, const fnz_program *from, fnz_prog
   fnz_status status = copy_heading(from, to);
   for (uint32_t i = 0; status == FNZ_OK && i < from->graphs.count; i++)
     status = copy_graph(from, to, i);
-  if (status == FNZ_OK)
-    status = copy_signature(from, to);
+  const fnzi_graph *g = fnzi_graph_at(from, 0);
+  for (uint32_t k = 0; k < g->ninputs && status == FNZ_OK; k++) {
+    to->inputs[k] = from->inputs[k];
+    status = fnzi_intern_text(to, &to->inputs[k].target);
+  }
+  for (uint32_t k = 0; k < g->noutputs && status == FNZ_OK; k++)
+    status = fnzi_output_spec_copy(to, &from->outputs[k], &to->outputs[k]);
   if (status == FNZ_OK)
     *out = to;
   else

@@ -99,16 +99,12 @@ static fnz_status check(fnz_context *ctx, const fnz_geometry *g) {
              : too_large(ctx, g, "last byte");
 }
 
-/* Few geometries come again and again. */
-static size_t recent_place(const fnz_geometry *g) {
+fnz_status fnzi_intern_geometry(fnz_program *p, const fnz_geometry *g, const fnz_geometry **out) {
+  /* Few geometries come again and again. */
   uint64_t h = (uint64_t)g->offset;
   for (uint32_t d = 0; d < g->rank && d <= FNZ_MAX_RANK; d++)
     h = h * 31 + (uint64_t)g->sizes[d] * 7 + (uint64_t)g->strides[d];
-  return (h ^ h >> 7) % FNZI_RECENT;
-}
-
-fnz_status fnzi_intern_geometry(fnz_program *p, const fnz_geometry *g, const fnz_geometry **out) {
-  const fnz_geometry **recent = &p->recent[recent_place(g)];
+  const fnz_geometry **recent = &p->recent[(h ^ h >> 7) % FNZI_RECENT];
   *out = *recent;
   if (*recent && fnzi_geometry_equal(*recent, g))
     return FNZ_OK;

@@ -348,22 +348,6 @@ static fnz_status unsqueeze(const fnzi_prim_call *c, uint32_t at, fnz_arg *tenso
   return make(c, fnzi_ops_find("unsqueeze"), args, 2, &looks, tensor);
 }
 
-/* Dimension k of the tensor becomes dimension dims[k] of the result; they must ascend. */
-static fnz_status check_dims(const fnzi_prim_call *c, const fnz_arg *dims, uint32_t rank,
-                             uint32_t whole) {
-  int64_t last = -1;
-  bool fits = dims->tag == FNZ_ARG_LIST && dims->count == rank;
-  for (uint32_t k = 0; fits && k < rank; k++) {
-    const fnz_arg *dim = &dims->u.list[k];
-    fits = dim->tag == FNZ_ARG_INT && dim->u.i > last && dim->u.i < (int64_t)whole;
-    last = dim->u.i;
-  }
-  return fits ? FNZ_OK
-              : refuse(c, FNZ_CLASS_BOUNDS,
-                       "broadcast_dimensions must be a dimension of shape for each of the tensor, "
-                       "in ascending order");
-}
-
 /* expand() puts new dimensions in front by itself. */
 static fnz_status become_broadcast(const fnzi_prim_call *c) {
   fnz_arg args[] = {named(c, "a"), named(c, "shape")};
@@ -371,7 +355,18 @@ static fnz_status become_broadcast(const fnzi_prim_call *c) {
   const fnz_geometry *g = geometry_of(c, &args[0]);
   if (!g || args[1].tag != FNZ_ARG_LIST || args[1].count > FNZ_MAX_RANK)
     return refuse(c, FNZ_CLASS_TYPE, "it takes a tensor, a shape and dimensions");
-  FNZ_TRY(check_dims(c, &dims, g->rank, args[1].count));
+  /* Dimension k of the tensor becomes dimension dims[k] of the result; they must ascend. */
+  int64_t last = -1;
+  bool fits = dims.tag == FNZ_ARG_LIST && dims.count == g->rank;
+  for (uint32_t k = 0; fits && k < g->rank; k++) {
+    const fnz_arg *dim = &dims.u.list[k];
+    fits = dim->tag == FNZ_ARG_INT && dim->u.i > last && dim->u.i < (int64_t)args[1].count;
+    last = dim->u.i;
+  }
+  if (!fits)
+    return refuse(c, FNZ_CLASS_BOUNDS,
+                  "broadcast_dimensions must be a dimension of shape for each of the tensor, "
+                  "in ascending order");
   uint32_t lead = dims.count ? (uint32_t)dims.u.list[0].u.i : args[1].count, next = 0;
   for (uint32_t d = lead; d < args[1].count; d++) {
     bool is_old = next < dims.count && dims.u.list[next].u.i == (int64_t)d;

@@ -182,20 +182,18 @@ static bool last_frame(const char *source, const char **path, int *path_size, co
   return true;
 }
 
-static void short_source(const char *source, char out[80]) {
-  const char *path, *line;
-  int path_size;
-  if (last_frame(source, &path, &path_size, &line))
-    snprintf(out, 80, "%.*s:%.*s", path_size, path, (int)strspn(line, "0123456789"), line);
-  else
-    snprintf(out, 80, "%.*s", (int)strcspn(source, "\n"), source);
-}
-
 void fnzi_node_describe(const fnz_program *p, uint32_t graph, uint32_t node, const fnzi_node *n,
                         char out[160]) {
   const char *name = fnzi_graph_at(p, graph)->name;
   char source[80], region[64] = "";
-  short_source(n->source ? n->source : "", source);
+  const char *from = n->source ? n->source : "";
+  const char *path, *line;
+  int path_size;
+  if (last_frame(from, &path, &path_size, &line))
+    snprintf(source, sizeof source, "%.*s:%.*s", path_size, path, (int)strspn(line, "0123456789"),
+             line);
+  else
+    snprintf(source, sizeof source, "%.*s", (int)strcspn(from, "\n"), from);
   if (graph && name[0])
     snprintf(region, sizeof region, " of graph %.40s", name);
   else if (graph)

@@ -70,18 +70,6 @@ static bool is_user(const fnz_program *p, uint32_t k) {
   return p->inputs[k].kind == FNZ_INPUT_USER;
 }
 
-/* Both are the caller's, or both are weights. */
-static fnz_status check_sides(fnz_context *ctx, const fnz_program *p, uint32_t a, uint32_t b) {
-  bool are_memories =
-      p->inputs[a].kind == FNZ_INPUT_MEMORY || p->inputs[b].kind == FNZ_INPUT_MEMORY;
-  if (is_user(p, a) == is_user(p, b) && !are_memories)
-    return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, input_value(p, is_user(p, a) ? b : a)->name,
-                   "this one belongs to the program, and an input that the caller passes cannot "
-                   "lie in its memory; declare aliases between two inputs, or between two buffers, "
-                   "parameters or constants");
-}
-
 static fnz_status put_numbers(fnz_context *ctx, const int64_t *numbers, uint32_t count,
                               fnz_buffer *out) {
   for (uint32_t i = 0; i < count; i++)
@@ -148,7 +136,15 @@ fnz_status fnz_program_declare_alias(fnz_context *ctx, fnz_program *p, const cha
   uint32_t a, b;
   FNZ_TRY(find_input(ctx, p, input, &a));
   FNZ_TRY(find_input(ctx, p, base, &b));
-  FNZ_TRY(check_sides(ctx, p, a, b));
+  /* Both are the caller's, or both are weights. */
+  bool are_memories =
+      p->inputs[a].kind == FNZ_INPUT_MEMORY || p->inputs[b].kind == FNZ_INPUT_MEMORY;
+  if (is_user(p, a) != is_user(p, b) || are_memories)
+    return fnzi_fail(
+        ctx, FNZ_CLASS_UNSUPPORTED, input_value(p, is_user(p, a) ? b : a)->name,
+        "this one belongs to the program, and an input that the caller passes cannot "
+        "lie in its memory; declare aliases between two inputs, or between two buffers, "
+        "parameters or constants");
   if (a == b)
     return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, input, "an input aliases itself in any case");
   if (has_company(p, a))

@@ -394,27 +394,23 @@ static fnz_status restore_input(change *c, uint32_t k, uint32_t from) {
   return fnzi_intern_text(c->p, &in->target);
 }
 
-/* Results in the memory of a new value are results in the memory of the input again. */
-static void share_with_input(change *c, uint32_t input, uint32_t pair) {
-  fnz_output_spec *specs = c->p->outputs, *new = &specs[pair];
-  const uint32_t lead = new->sharing == FNZ_SHARING_OUTPUT ? new->of : pair;
+static fnz_status part(change *c, uint32_t input, uint32_t output) {
+  fnz_output_spec *out = &c->p->outputs[output];
+  uint32_t from = input_named(c, out->target);
+  /* Results in the memory of a new value are results in the memory of the input again. */
+  fnz_output_spec *specs = c->p->outputs, *new = &specs[output];
+  const uint32_t lead = new->sharing == FNZ_SHARING_OUTPUT ? new->of : output;
   for (uint32_t k = 0; k < c->g->noutputs; k++) {
     bool itself = specs[k].sharing == FNZ_SHARING_OUTPUT && specs[k].of == lead;
     bool looks = specs[k].sharing == FNZ_SHARING_OUTPUT_VIEW && specs[k].of == lead;
-    if (k != pair && k != lead && (itself || looks))
+    if (k != output && k != lead && (itself || looks))
       lie_in(&specs[k], itself ? FNZ_SHARING_INPUT : FNZ_SHARING_INPUT_VIEW, input);
   }
-  if (lead != pair)
+  if (lead != output)
     lie_in(&specs[lead], FNZ_SHARING_INPUT, input);
   specs[lead].window = NULL;
   lie_in(new, FNZ_SHARING_NEW, 0);
   new->window = NULL;
-}
-
-static fnz_status part(change *c, uint32_t input, uint32_t output) {
-  fnz_output_spec *out = &c->p->outputs[output];
-  uint32_t from = input_named(c, out->target);
-  share_with_input(c, input, output);
   if (from != NONE)
     FNZ_TRY(restore_input(c, input, from));
   const fnz_input_spec *in = &c->p->inputs[input];

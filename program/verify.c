@@ -332,12 +332,6 @@ static fnz_status check_weight(fnz_context *ctx, const fnzi_weight *w) {
                    (unsigned long long)high * item, fnzi_blob_bytes(w->blob));
 }
 
-static fnz_status check_weights(fnz_context *ctx, const fnz_program *p) {
-  for (size_t i = 0; i < p->weights.count; i++)
-    FNZ_TRY(check_weight(ctx, &p->weights.data[i]));
-  return FNZ_OK;
-}
-
 /* A weight may begin anywhere in its storage, but the program was traced with these strides: the
  * run uses the weight's strides, the pass the graph's. */
 static fnz_status check_weight_of(fnz_context *ctx, const fnz_program *p, uint32_t k) {
@@ -397,7 +391,12 @@ static fnz_status check_inputs(fnz_context *ctx, const fnz_program *p, fnzi_map 
 /* Kinds of inputs that have memory of their own, which they may be moved away from. */
 enum { MEMORIES = 1 << FNZ_INPUT_USER | 1 << FNZ_INPUT_PARAMETER | 1 << FNZ_INPUT_BUFFER };
 
-static fnz_status check_target(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out) {
+static fnz_status check_output(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out) {
+  if ((unsigned)out->kind >= FNZ_OUTPUT_KIND_COUNT)
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "unknown kind of output %d", (int)out->kind);
+  bool has_target = fnzi_output_kind_of(out)->of != FNZI_NO_INPUT_KIND || fnzi_io_is_new_value(out);
+  if (!has_target)
+    return FNZ_OK;
   uint64_t bits = 0;
   int kind = fnzi_io_is_new_value(out) ? FNZ_INPUT_USER : fnzi_output_kind_of(out)->of;
   if (!out->target)
@@ -412,28 +411,7 @@ static fnz_status check_target(fnz_context *ctx, fnzi_map *kinds, const fnz_outp
   return fnzi_map_set(kinds, out->target, strlen(out->target), bits | 1ull << (16 + out->kind));
 }
 
-static fnz_status check_output(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out) {
-  if ((unsigned)out->kind >= FNZ_OUTPUT_KIND_COUNT)
-    return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "unknown kind of output %d", (int)out->kind);
-  bool has_target = fnzi_output_kind_of(out)->of != FNZI_NO_INPUT_KIND || fnzi_io_is_new_value(out);
-  return has_target ? check_target(ctx, kinds, out) : FNZ_OK;
-}
-
-static fnz_status check_outputs(fnz_context *ctx, const fnz_program *p, fnzi_map *kinds) {
-  for (uint32_t k = 0; k < p->graphs.data[0].noutputs; k++)
-    FNZ_TRY(fnzi_at(ctx, check_output(ctx, kinds, &p->outputs[k]), "output %u", k));
-  return FNZ_OK;
-}
-
 /* --- sizes ------------------------------------------------------------------------------------ */
-/* Symbol 0 means none. */
-static fnz_status check_texts(fnz_context *ctx, const fnz_program *p) {
-  for (size_t i = 1; i < p->symbols.count; i++)
-    if (!*p->symbols.data[i].text)
-      return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
-                       "symbol %zu has no text; write the expression that it stands for", i);
-  return FNZ_OK;
-}
 
 /* --- nodes and their bodies ------------------------------------------------------------------ */
 static fnz_status check_bodies(fnz_context *ctx, const fnz_program *p, uint32_t graph,
@@ -452,18 +430,14 @@ static fnz_status check_bodies(fnz_context *ctx, const fnz_program *p, uint32_t 
   return fnzi_at(ctx, status, "%s", place);
 }
 
-/* After all graphs, as nodes refer to later ones. */
-static fnz_status check_all_bodies(fnz_context *ctx, const fnz_program *p) {
-  for (uint32_t i = 0; i < p->graphs.count; i++)
-    for (uint32_t k = 0; k < p->graphs.data[i].nodes.count; k++)
-      FNZ_TRY(check_bodies(ctx, p, i, k));
-  return FNZ_OK;
-}
-
 fnz_status fnz_program_verify(fnz_context *ctx, const fnz_program *p) {
   if (!p->graphs.count)
     return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "the program has no graph");
-  FNZ_TRY(check_texts(ctx, p));
+  /* Symbol 0 means none. */
+  for (size_t i = 1; i < p->symbols.count; i++)
+    if (!*p->symbols.data[i].text)
+      return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
+                       "symbol %zu has no text; write the expression that it stands for", i);
   for (size_t i = 0; i < p->ranges.count; i++) {
     const fnzi_range *r = &p->ranges.data[i];
     if (!*r->symbol)
@@ -475,13 +449,17 @@ fnz_status fnz_program_verify(fnz_context *ctx, const fnz_program *p) {
                        (long long)r->min, (long long)r->max);
   }
   FNZ_TRY(check_graphs(ctx, p));
-  FNZ_TRY(check_all_bodies(ctx, p));
-  FNZ_TRY(check_weights(ctx, p));
+  /* After all graphs, as nodes refer to later ones. */
+  for (uint32_t i = 0; i < p->graphs.count; i++)
+    for (uint32_t k = 0; k < p->graphs.data[i].nodes.count; k++)
+      FNZ_TRY(check_bodies(ctx, p, i, k));
+  for (size_t i = 0; i < p->weights.count; i++)
+    FNZ_TRY(check_weight(ctx, &p->weights.data[i]));
   fnzi_map kinds;
   fnzi_map_init(&kinds, ctx);
   fnz_status status = check_inputs(ctx, p, &kinds);
-  if (status == FNZ_OK)
-    status = check_outputs(ctx, p, &kinds);
+  for (uint32_t k = 0; k < p->graphs.data[0].noutputs && status == FNZ_OK; k++)
+    status = fnzi_at(ctx, check_output(ctx, &kinds, &p->outputs[k]), "output %u", k);
   fnzi_map_free(&kinds);
   FNZ_TRY(status);
   return fnzi_sharing_verify(ctx, p);

@@ -213,13 +213,6 @@ static fnz_status make_places(const fnzi_batch_node *v, const fnz_geometry *g, c
   return FNZ_OK;
 }
 
-static uint32_t count_given(const fnz_arg *list) {
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < list->count; i++)
-    n += list->u.list[i].tag == FNZ_ARG_VALUE;
-  return n;
-}
-
 /* self[list] = values, or += */
 static fnz_status put(fnzi_batch_node *v, const fnz_arg *list, fnz_arg values, bool adds) {
   indexing x;
@@ -228,7 +221,10 @@ static fnz_status put(fnzi_batch_node *v, const fnz_arg *list, fnz_arg values, b
   FNZ_TRY(find_indices(v, list, &x));
   if (list->count > rank || values.tag != FNZ_ARG_VALUE)
     return fnzi_batch_refuse(v, "has more indices than dimensions, or no values");
-  uint32_t places = x.rank + rank - count_given(list);
+  uint32_t given = 0;
+  for (uint32_t i = 0; i < list->count; i++)
+    given += list->u.list[i].tag == FNZ_ARG_VALUE;
+  uint32_t places = x.rank + rank - given;
   FNZ_TRY(fnzi_batch_spread(v, &self, rank));
   FNZ_TRY(make_places(v, fnzi_batch_geometry_of(v, &self), list, &x));
   FNZ_TRY(fnzi_batch_align(v, &values, places));

@@ -44,20 +44,6 @@ static fnz_arg later(const fnz_arg *dim, uint32_t by) {
   return fnzi_arg_int(counts_on ? dim->u.i + by : dim->u.i);
 }
 
-/* A dimension or a list of them, counted behind the levels. From the end they count as before. */
-static fnz_status shift_one(const fnzi_batch_node *v, fnz_arg *dims) {
-  fnz_arg *items;
-  if (dims->tag == FNZ_ARG_INT)
-    *dims = later(dims, v->count);
-  if (dims->tag != FNZ_ARG_LIST)
-    return FNZ_OK;
-  FNZI_NEW(v->regions->arena, dims->count, &items);
-  for (uint32_t i = 0; i < dims->count; i++)
-    items[i] = later(&dims->u.list[i], v->count);
-  dims->u.list = items;
-  return FNZ_OK;
-}
-
 static fnz_status shift_all(fnzi_batch_node *v, uint32_t rank) {
   for (size_t i = 0; i < v->op->nparams; i++) {
     if (!is_dim(&v->op->params[i]))
@@ -65,7 +51,17 @@ static fnz_status shift_all(fnzi_batch_node *v, uint32_t rank) {
     if (!rank)
       return fnzi_batch_refuse(v, "gets a tensor without dimensions, and names one");
     v->args[i] = get(v, i);
-    FNZ_TRY(shift_one(v, &v->args[i]));
+    /* Dimensions count behind the levels; from the end they count as before. */
+    fnz_arg *dims = &v->args[i];
+    fnz_arg *items;
+    if (dims->tag == FNZ_ARG_INT)
+      *dims = later(dims, v->count);
+    if (dims->tag == FNZ_ARG_LIST) {
+      FNZI_NEW(v->regions->arena, dims->count, &items);
+      for (uint32_t k = 0; k < dims->count; k++)
+        items[k] = later(&dims->u.list[k], v->count);
+      dims->u.list = items;
+    }
   }
   return FNZ_OK;
 }
@@ -450,23 +446,17 @@ fnz_status fnzi_batch_attend(fnzi_batch_node *v) {
 }
 
 /* --- Random numbers --------------------------------------------------------------------------- */
-/* The levels along which numbers differ. */
-static fnz_status drawn_levels(const fnzi_batch_node *v, uint32_t *out) {
-  const fnzi_batch *b = v->regions;
-  *out = 0;
-  for (uint32_t k = 0; k < b->nlevels; k++) {
-    if (!b->levels[k].may_draw)
-      return fnzi_batch_refuse(v, "draws random numbers, and its randomness is 'error'");
-    *out |= (uint32_t)b->levels[k].is_random << k;
-  }
-  return FNZ_OK;
-}
 
 /* A tensor gets random numbers for all of its levels, or for none. */
 fnz_status fnzi_batch_random(fnzi_batch_node *v) {
-  uint32_t wanted = 0;
   bool has_tensor = v->op->nparams && v->args[0].tag == FNZ_ARG_VALUE;
-  FNZ_TRY(drawn_levels(v, &wanted));
+  const fnzi_batch *b = v->regions;
+  uint32_t wanted = 0; /* the levels along which numbers differ */
+  for (uint32_t k = 0; k < b->nlevels; k++) {
+    if (!b->levels[k].may_draw)
+      return fnzi_batch_refuse(v, "draws random numbers, and its randomness is 'error'");
+    wanted |= (uint32_t)b->levels[k].is_random << k;
+  }
   if (v->all == wanted && (!v->all || has_tensor)) {
     FNZ_TRY(has_tensor ? only_first(v) : FNZ_OK);
     return call(v);

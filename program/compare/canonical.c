@@ -131,18 +131,6 @@ static fnz_status find_operand(call *c, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status key_args(call *c) {
-  const fnzi_node *node = c->node;
-  for (uint32_t i = 0; node->op && i < node->nargs; i++)
-    FNZ_TRY(fnzi_cmp_key_given(c->n, node->op, i, &node->args[i]));
-  for (uint32_t i = 0; !node->op && i < node->nargs; i++) {
-    const char *name = fnzi_node_arg_name(node, i);
-    FNZ_TRY(fnzi_cmp_key_text(c->n, name, strlen(name)));
-    FNZ_TRY(fnzi_cmp_key_tree(c->n, &node->args[i]));
-  }
-  return fnzi_cmp_key_number(c->n, -1);
-}
-
 static fnz_status key_results(call *c, const fnz_arg *args, uint32_t count) {
   FNZI_EACH_ARG(each, args, count) {
     FNZ_TRY(fnzi_cmp_key_literal(c->n, each.arg));
@@ -172,7 +160,14 @@ static fnz_status key_node(call *c) {
     FNZ_TRY(find_operand(c, each.arg));
   FNZ_TRY(fnzi_cmp_key_start(c->n, FNZI_CLASS_NODE));
   FNZ_TRY(fnzi_cmp_key_text(c->n, fnzi_node_target(node), strlen(fnzi_node_target(node))));
-  FNZ_TRY(key_args(c));
+  for (uint32_t i = 0; node->op && i < node->nargs; i++)
+    FNZ_TRY(fnzi_cmp_key_given(c->n, node->op, i, &node->args[i]));
+  for (uint32_t i = 0; !node->op && i < node->nargs; i++) {
+    const char *name = fnzi_node_arg_name(node, i);
+    FNZ_TRY(fnzi_cmp_key_text(c->n, name, strlen(name)));
+    FNZ_TRY(fnzi_cmp_key_tree(c->n, &node->args[i]));
+  }
+  FNZ_TRY(fnzi_cmp_key_number(c->n, -1));
   FNZ_TRY(fnzi_cmp_key_number(c->n, node->noutputs));
   FNZ_TRY(key_results(c, node->outputs, node->noutputs));
   for (size_t i = 0; i < c->operands.count; i++)
@@ -251,17 +246,6 @@ static void set_states(call *c, const fnz_arg *args, uint32_t count) {
       c->s->memory.state[fnzi_cmp_component(&c->s->memory, each.arg->u.value)] = c->class;
 }
 
-static void note_writes(call *c) {
-  const fnzi_node *node = c->node;
-  if (!c->s->memory.is_tracked)
-    return;
-  if (fnzi_cmp_has_body(node, c->s->writes))
-    set_states(c, node->args, node->nargs);
-  for (uint32_t i = 0; node->op && i < node->nargs; i++)
-    if (fnzi_cmp_writes_param(node->op, i))
-      set_states(c, &node->args[i], 1);
-}
-
 static fnz_status number_node(call *c, uint32_t graph, uint32_t i) {
   c->node = &c->g->nodes.data[i];
   c->spot = (fnzi_cmp_place){graph, i, false, true};
@@ -270,7 +254,14 @@ static fnz_status number_node(call *c, uint32_t graph, uint32_t i) {
   c->operands.count = 0;
   FNZ_TRY(key_node(c));
   FNZ_TRY(number_results(c));
-  note_writes(c);
+  const fnzi_node *node = c->node;
+  if (c->s->memory.is_tracked) {
+    if (fnzi_cmp_has_body(node, c->s->writes))
+      set_states(c, node->args, node->nargs);
+    for (uint32_t k = 0; node->op && k < node->nargs; k++)
+      if (fnzi_cmp_writes_param(node->op, k))
+        set_states(c, &node->args[k], 1);
+  }
   return FNZ_OK;
 }
 
@@ -285,23 +276,18 @@ static fnz_status number_nodes(fnzi_cmp_numbering *n, fnzi_cmp_side *s, uint32_t
 }
 
 /* --- graphs ----------------------------------------------------------------------------------- */
-/* The operands of a region: its outputs and, if memory is tracked, its inputs too, because they may
- * be written. */
-static fnz_status find_region_operands(call *c) {
-  const fnzi_graph *g = c->g;
-  FNZI_EACH_ARG(each, g->outputs, g->noutputs)
-    FNZ_TRY(find_operand(c, each.arg));
-  for (uint32_t k = 0; c->s->memory.is_tracked && k < g->ninputs; k++)
-    if (g->inputs[k].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(find_operand(c, &g->inputs[k]));
-  return FNZ_OK;
-}
 
 /* A region is its outputs and the final state of its memory. */
 static fnz_status key_region(call *c, uint32_t *class) {
   fnzi_cmp_numbering *n = c->n;
   const fnzi_graph *g = c->g;
-  FNZ_TRY(find_region_operands(c));
+  /* The operands of a region: its outputs and, if memory is tracked, its inputs too, because they
+   * may be written. */
+  FNZI_EACH_ARG(each, g->outputs, g->noutputs)
+    FNZ_TRY(find_operand(c, each.arg));
+  for (uint32_t k = 0; c->s->memory.is_tracked && k < g->ninputs; k++)
+    if (g->inputs[k].tag == FNZ_ARG_VALUE)
+      FNZ_TRY(find_operand(c, &g->inputs[k]));
   FNZ_TRY(fnzi_cmp_key_start(n, FNZI_CLASS_GRAPH));
   FNZ_TRY(fnzi_cmp_key_number(n, g->ninputs * 2 + g->returns_single));
   FNZ_TRY(key_results(c, g->inputs, g->ninputs));

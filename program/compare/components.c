@@ -202,26 +202,6 @@ typedef struct shelf {
   uint32_t *outputs, *inputs;
 } shelf;
 
-static fnz_status find_shelf(fnzi_arena *arena, const fnzi_cmp_side *s, shelf *out) {
-  const fnzi_graph *g = fnzi_graph_at(s->p, 0);
-  FNZI_NEW(arena, g->values.count, &out->outputs);
-  FNZI_NEW(arena, g->values.count, &out->inputs);
-  for (size_t i = 0; i < g->values.count; i++)
-    out->outputs[i] = out->inputs[i] = UINT32_MAX;
-  for (uint32_t i = g->noutputs; i-- > 0;)
-    if (g->outputs[i].tag == FNZ_ARG_VALUE)
-      out->outputs[fnzi_cmp_component(&s->memory, g->outputs[i].u.value)] = i;
-  for (uint32_t i = fnzi_next_user(s->p, 0), count = 0; i < g->ninputs;
-       i = fnzi_next_user(s->p, i + 1), count++) {
-    uint32_t *first = g->inputs[i].tag == FNZ_ARG_VALUE
-                          ? &out->inputs[fnzi_cmp_component(&s->memory, g->inputs[i].u.value)]
-                          : NULL;
-    if (first && *first == UINT32_MAX)
-      *first = g->noutputs + count;
-  }
-  return FNZ_OK;
-}
-
 /* The first output whose memory output k may share, or an input behind all outputs; k if none. */
 static uint32_t shares_with(const fnzi_cmp_side *s, const shelf *by, uint32_t k) {
   const fnz_arg *output = &fnzi_graph_at(s->p, 0)->outputs[k];
@@ -236,7 +216,22 @@ static uint32_t shares_with(const fnzi_cmp_side *s, const shelf *by, uint32_t k)
 fnz_status fnzi_cmp_sharing(fnzi_arena *arena, const fnzi_cmp_side *s, uint32_t **out) {
   uint32_t count = fnzi_graph_at(s->p, 0)->noutputs;
   shelf by;
-  FNZ_TRY(find_shelf(arena, s, &by));
+  const fnzi_graph *g = fnzi_graph_at(s->p, 0);
+  FNZI_NEW(arena, g->values.count, &by.outputs);
+  FNZI_NEW(arena, g->values.count, &by.inputs);
+  for (size_t i = 0; i < g->values.count; i++)
+    by.outputs[i] = by.inputs[i] = UINT32_MAX;
+  for (uint32_t i = g->noutputs; i-- > 0;)
+    if (g->outputs[i].tag == FNZ_ARG_VALUE)
+      by.outputs[fnzi_cmp_component(&s->memory, g->outputs[i].u.value)] = i;
+  for (uint32_t i = fnzi_next_user(s->p, 0), place = 0; i < g->ninputs;
+       i = fnzi_next_user(s->p, i + 1), place++) {
+    uint32_t *first = g->inputs[i].tag == FNZ_ARG_VALUE
+                          ? &by.inputs[fnzi_cmp_component(&s->memory, g->inputs[i].u.value)]
+                          : NULL;
+    if (first && *first == UINT32_MAX)
+      *first = g->noutputs + place;
+  }
   FNZI_NEW(arena, count, out);
   for (uint32_t k = 0; k < count; k++)
     (*out)[k] = shares_with(s, &by, k);

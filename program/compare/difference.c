@@ -59,22 +59,16 @@ static fnzi_cmp_place spot_of(const fnzi_cmp_numbering *n, uint32_t class, uint3
   return e->spots[which];
 }
 
-static fnz_status put_spot(fnz_context *ctx, const fnz_program *p, fnzi_cmp_place spot,
-                           fnz_buffer *out) {
-  const fnzi_graph *g = fnzi_graph_at(p, spot.graph);
-  if (spot.is_input)
-    return fnzi_write_definition(ctx, p, spot.graph, &g->inputs[spot.index], out);
-  if (spot.index == FNZI_NO_NODE)
-    return fnzi_printf(ctx, out, "graph %s", g->name);
-  return fnzi_write_node(ctx, p, spot.graph, spot.index, out);
-}
-
 static fnz_status show_side(fnz_context *ctx, holder *h, const fnz_program *p, fnzi_cmp_place spot,
                             fnz_difference_side *out) {
   fnz_buffer text = {0};
   if (!spot.is_there)
     return FNZ_OK;
-  fnz_status status = put_spot(ctx, p, spot, &text);
+  const fnzi_graph *g = fnzi_graph_at(p, spot.graph);
+  fnz_status status =
+      spot.is_input ? fnzi_write_definition(ctx, p, spot.graph, &g->inputs[spot.index], &text)
+      : spot.index == FNZI_NO_NODE ? fnzi_printf(ctx, &text, "graph %s", g->name)
+                                   : fnzi_write_node(ctx, p, spot.graph, spot.index, &text);
   if (status == FNZ_OK)
     status = fnzi_arena_string(&h->arena, text.data, text.size, &out->text);
   fnz_buffer_free(ctx, &text);

@@ -123,7 +123,11 @@ static fnz_status add_texts(hashing *h, const char *what, const char *const *tex
 }
 
 /* --- outputs ---------------------------------------------------------------------------------- */
-static fnz_status key_spec(hashing *h, const fnz_output_spec *spec) {
+
+static fnz_status add_output(hashing *h, uint32_t k, uint32_t shares) {
+  const fnz_arg *output = &program_of(h)->graphs.data[0].outputs[k];
+  FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PART));
+  const fnz_output_spec *spec = &program_of(h)->outputs[k];
   const char *target;
   FNZ_TRY(fnzi_target_name(&h->signature, spec->target, &target));
   FNZ_TRY(fnzi_cmp_key_number(&h->n, spec->kind));
@@ -131,13 +135,7 @@ static fnz_status key_spec(hashing *h, const fnz_output_spec *spec) {
   FNZ_TRY(fnzi_cmp_key_number(&h->n, (spec->metadata ? 1 : 0) + (spec->set ? 2 : 0)));
   FNZ_TRY(fnzi_cmp_key_number(&h->n, spec->sharing));
   FNZ_TRY(fnzi_cmp_key_number(&h->n, spec->of));
-  return fnzi_cmp_key_geometry(&h->n, program_of(h), spec->window);
-}
-
-static fnz_status add_output(hashing *h, uint32_t k, uint32_t shares) {
-  const fnz_arg *output = &program_of(h)->graphs.data[0].outputs[k];
-  FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PART));
-  FNZ_TRY(key_spec(h, &program_of(h)->outputs[k]));
+  FNZ_TRY(fnzi_cmp_key_geometry(&h->n, program_of(h), spec->window));
   FNZ_TRY(fnzi_cmp_key_number(&h->n, shares));
   FNZ_TRY(fnzi_cmp_key_tree(&h->n, output));
   FNZ_TRY(end_part(h));
@@ -195,28 +193,26 @@ static fnz_status number_all(hashing *h, uint32_t *out) {
 
 typedef unsigned char digest[FNZI_DIGEST_BYTES];
 
-/* Class 0, which is nothing, has zeros. */
-static void digest_class(const fnzi_cmp_class *e, digest *all, uint32_t class) {
-  fnzi_digest d;
-  unsigned char count[4];
-  for (int i = 0; i < 4; i++)
-    count[i] = (unsigned char)(e->noperands >> 8 * i);
-  fnzi_digest_start(&d);
-  fnzi_digest_add(&d, e->header, e->header_bytes);
-  fnzi_digest_add(&d, count, sizeof count);
-  for (uint32_t k = 0; k < e->noperands; k++)
-    fnzi_digest_add(&d, all[fnzi_cmp_operand(e, k)], sizeof *all);
-  fnzi_digest_end(&d, all[class]);
-}
-
 /* Operands are older than their users. */
 static fnz_status hash(hashing *h, unsigned char *out) {
   uint32_t program;
   digest *all;
   FNZ_TRY(number_all(h, &program));
   FNZI_NEW(&h->n.arena, h->n.classes.count, &all);
-  for (uint32_t i = 1; i <= program; i++)
-    digest_class(&h->n.classes.data[i], all, i);
+  /* Class 0, which is nothing, has zeros. */
+  for (uint32_t class = 1; class <= program; class ++) {
+    const fnzi_cmp_class *e = &h->n.classes.data[class];
+    fnzi_digest d;
+    unsigned char count[4];
+    for (int i = 0; i < 4; i++)
+      count[i] = (unsigned char)(e->noperands >> 8 * i);
+    fnzi_digest_start(&d);
+    fnzi_digest_add(&d, e->header, e->header_bytes);
+    fnzi_digest_add(&d, count, sizeof count);
+    for (uint32_t k = 0; k < e->noperands; k++)
+      fnzi_digest_add(&d, all[fnzi_cmp_operand(e, k)], sizeof *all);
+    fnzi_digest_end(&d, all[class]);
+  }
   memcpy(out, all[program], sizeof *all);
   return FNZ_OK;
 }

@@ -54,7 +54,9 @@ static fnz_status read_key(fnzi_decoder *d, uint64_t wanted) {
                           (unsigned long long)d->item.n, (unsigned long long)wanted);
 }
 
-static fnz_status read_count(fnzi_decoder *d, size_t *count) {
+static fnz_status read_names(fnzi_decoder *d, fnzi_arena *arena, const char ***names,
+                             size_t *count) {
+  fnzi_map seen;
   FNZ_TRY(fnzi_cbor_head(d, FNZI_CBOR_METHODS_MAGIC, FNZI_CBOR_METHODS_VERSION));
   FNZ_TRY(fnzi_decode_kind(d, FNZI_CBOR_MAP));
   if (d->item.n != FNZI_CBOR_METHODS_BLOBS + 1)
@@ -64,16 +66,9 @@ static fnz_status read_count(fnzi_decoder *d, size_t *count) {
   FNZ_TRY(fnzi_decode_array(d, count));
   if (!*count)
     return fnzi_decode_fail(d, FNZ_CLASS_TYPE, "no method");
-  if (*count <= FNZ_METHODS_MOST)
-    return FNZ_OK;
-  return fnzi_decode_fail(d, FNZ_CLASS_LIMIT, "%zu methods; at most %d are read", *count,
-                          FNZ_METHODS_MOST);
-}
-
-static fnz_status read_names(fnzi_decoder *d, fnzi_arena *arena, const char ***names,
-                             size_t *count) {
-  fnzi_map seen;
-  FNZ_TRY(read_count(d, count));
+  if (*count > FNZ_METHODS_MOST)
+    return fnzi_decode_fail(d, FNZ_CLASS_LIMIT, "%zu methods; at most %d are read", *count,
+                            FNZ_METHODS_MOST);
   FNZI_NEW(arena, *count, names);
   fnzi_map_init(&seen, d->ctx);
   fnz_status status = FNZ_OK;
@@ -120,18 +115,6 @@ typedef struct reading {
   size_t nblobs, used_blobs;
 } reading;
 
-static fnz_status read_program(reading *all, size_t k) {
-  fnzi_cbor_reader *r = &all->readers[k];
-  fnz_program **p = &all->set->programs[k];
-  FNZ_TRY(fnzi_program_create(all->ctx, p));
-  *r = (fnzi_cbor_reader){.ctx = all->ctx, .p = *p, .d = all->d, .is_method = true};
-  r->used_blobs = all->used_blobs;
-  fnz_status status = fnzi_cbor_fields(r);
-  all->d = r->d;
-  all->used_blobs = r->used_blobs;
-  return status;
-}
-
 static fnz_status read_blobs(reading *all) {
   fnz_program *p = all->set->programs[0];
   size_t count;
@@ -158,8 +141,17 @@ static fnz_status read_all(reading *all) {
   FNZ_TRY(fnzi_decode_fixed(&all->d, all->set->count));
   FNZI_NEW(all->set->arena, all->set->count, &all->readers);
   FNZI_NEW(all->set->arena, all->set->count, &all->set->programs);
-  for (size_t k = 0; k < all->set->count; k++)
-    FNZ_TRY(read_program(all, k));
+  for (size_t k = 0; k < all->set->count; k++) {
+    fnzi_cbor_reader *r = &all->readers[k];
+    fnz_program **p = &all->set->programs[k];
+    FNZ_TRY(fnzi_program_create(all->ctx, p));
+    *r = (fnzi_cbor_reader){.ctx = all->ctx, .p = *p, .d = all->d, .is_method = true};
+    r->used_blobs = all->used_blobs;
+    fnz_status status = fnzi_cbor_fields(r);
+    all->d = r->d;
+    all->used_blobs = r->used_blobs;
+    FNZ_TRY(status);
+  }
   FNZ_TRY(read_blobs(all));
   FNZ_TRY(fnzi_cbor_tail(&all->d));
   for (size_t k = 0; k < all->set->count; k++) {

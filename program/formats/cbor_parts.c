@@ -93,32 +93,26 @@ static fnz_status read_dims(fnzi_cbor_reader *r, int64_t *numbers, uint32_t *sym
   return FNZ_OK;
 }
 
-static fnz_status read_geometry(fnzi_cbor_reader *r, fnz_geometry *g, int64_t *sizes,
-                                int64_t *strides, uint32_t *symbols) {
-  uint64_t dtype, flags;
-  uint32_t nstrides;
-  FNZ_TRY(fnzi_decode_fixed(&r->d, 5));
-  FNZ_TRY(fnzi_decode_uint(&r->d, FNZ_DTYPE_COUNT, &dtype));
-  g->dtype = (fnz_dtype)dtype;
-  FNZ_TRY(read_dims(r, sizes, symbols, &g->rank));
-  FNZ_TRY(read_dims(r, strides, symbols + g->rank, &nstrides));
-  if (nstrides != g->rank)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%u strides for %u dimensions", nstrides,
-                            g->rank);
-  FNZ_TRY(read_dim(r, &g->offset, symbols + 2 * g->rank));
-  FNZ_TRY(fnzi_decode_uint(&r->d, 4, &flags));
-  g->is_conj = flags & FNZI_CBOR_CONJ;
-  g->is_neg = flags & FNZI_CBOR_NEG;
-  return FNZ_OK;
-}
-
 static fnz_status read_type(fnzi_cbor_reader *r, fnzi_map *seen) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t symbols[2 * FNZ_MAX_RANK + 1];
   fnz_geometry g = {.sizes = sizes, .strides = strides, .symbols = symbols};
   const fnz_geometry *kept;
   uint64_t there;
-  FNZ_TRY(read_geometry(r, &g, sizes, strides, symbols));
+  uint64_t dtype, flags;
+  uint32_t nstrides;
+  FNZ_TRY(fnzi_decode_fixed(&r->d, 5));
+  FNZ_TRY(fnzi_decode_uint(&r->d, FNZ_DTYPE_COUNT, &dtype));
+  g.dtype = (fnz_dtype)dtype;
+  FNZ_TRY(read_dims(r, sizes, symbols, &g.rank));
+  FNZ_TRY(read_dims(r, strides, symbols + g.rank, &nstrides));
+  if (nstrides != g.rank)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%u strides for %u dimensions", nstrides,
+                            g.rank);
+  FNZ_TRY(read_dim(r, &g.offset, symbols + 2 * g.rank));
+  FNZ_TRY(fnzi_decode_uint(&r->d, 4, &flags));
+  g.is_conj = flags & FNZI_CBOR_CONJ;
+  g.is_neg = flags & FNZI_CBOR_NEG;
   FNZ_TRY(fnzi_decode_at(&r->d, fnzi_intern_geometry(r->p, &g, &kept)));
   if (fnzi_map_get(seen, kept, sizeof *kept, &there))
     return fnzi_decode_fail(&r->d, FNZ_CLASS_DUPLICATE, "a type that is in the table already");

@@ -202,24 +202,6 @@ fnz_status fnzi_cbor_add_weights(fnzi_cbor_reader *r) {
   return FNZ_OK;
 }
 
-/* The bytes, or how many there are in the file of weights: all in one way. */
-static fnz_status read_blob(fnzi_cbor_reader *r, size_t i) {
-  fnzi_external_blob *b = &r->external.blobs[i];
-  FNZ_TRY(fnzi_decode(&r->d));
-  bool is_outside = r->d.item.kind == FNZI_CBOR_UINT;
-  if (i && is_outside != r->is_outside)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "some blobs lie here and some in a file");
-  r->is_outside = is_outside;
-  b->bytes = r->d.item.n;
-  if (is_outside && b->bytes > INT64_MAX)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_OVERFLOW, "a blob of more than 2^63 bytes");
-  if (is_outside)
-    return FNZ_OK;
-  if (r->d.item.kind != FNZI_CBOR_BYTES)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "a blob that is neither bytes nor their number");
-  return fnzi_blob_of(r->p, r->d.item.data, r->d.item.n, &b->blob);
-}
-
 /* Checked at the tensors, because every file has a list of them. */
 fnz_status fnzi_cbor_check_bytes(fnzi_decoder *d) {
   size_t done = (size_t)(d->at - d->start), most = d->ctx->limits.program_bytes;
@@ -235,8 +217,24 @@ static fnz_status read_blobs(fnzi_cbor_reader *r) {
   FNZ_TRY(fnzi_cbor_check_used(&r->d, "blobs", r->used_blobs, count));
   FNZI_NEW(&r->p->arena, count, &r->external.blobs);
   r->external.count = count;
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(read_blob(r, i));
+  for (size_t i = 0; i < count; i++) {
+    /* The bytes, or how many there are in the file of weights: all in one way. */
+    fnzi_external_blob *b = &r->external.blobs[i];
+    FNZ_TRY(fnzi_decode(&r->d));
+    bool is_outside = r->d.item.kind == FNZI_CBOR_UINT;
+    if (i && is_outside != r->is_outside)
+      return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "some blobs lie here and some in a file");
+    r->is_outside = is_outside;
+    b->bytes = r->d.item.n;
+    if (is_outside && b->bytes > INT64_MAX)
+      return fnzi_decode_fail(&r->d, FNZ_CLASS_OVERFLOW, "a blob of more than 2^63 bytes");
+    if (!is_outside) {
+      if (r->d.item.kind != FNZI_CBOR_BYTES)
+        return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE,
+                                "a blob that is neither bytes nor their number");
+      FNZ_TRY(fnzi_blob_of(r->p, r->d.item.data, r->d.item.n, &b->blob));
+    }
+  }
   return r->is_outside ? FNZ_OK : fnzi_cbor_add_weights(r);
 }
 

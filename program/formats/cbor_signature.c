@@ -25,33 +25,29 @@ fnz_status fnzi_cbor_put_inputs(fnzi_cbor_writer *w, fnzi_encoder e) {
   return FNZ_OK;
 }
 
-static fnz_status read_input(fnzi_cbor_reader *r, uint32_t k) {
-  fnz_input_spec *in = &r->p->inputs[k];
-  uint64_t kind, flags, shares;
-  size_t parts;
-  FNZ_TRY(fnzi_decode_array(&r->d, &parts));
-  if (parts != 3 && parts != 4)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "an input of %zu parts", parts);
-  FNZ_TRY(fnzi_decode_uint(&r->d, FNZ_INPUT_KIND_COUNT, &kind));
-  FNZ_TRY(fnzi_cbor_text(r, &in->target));
-  FNZ_TRY(fnzi_decode_uint(&r->d, 4, &flags));
-  in->kind = (fnz_input_kind)kind;
-  in->persistent = flags & FNZI_CBOR_PERSISTENT;
-  in->written = flags & FNZI_CBOR_WRITTEN;
-  if (parts == 3)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_decode_uint(&r->d, k, &shares));
-  in->shares = (uint32_t)shares + 1;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_cbor_read_inputs(fnzi_cbor_reader *r) {
   if (!r->p->graphs.count)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_TRUNCATED, "a program without graphs");
   uint32_t count = r->p->graphs.data[0].ninputs;
   FNZ_TRY(fnzi_decode_fixed(&r->d, count));
-  for (uint32_t k = 0; k < count; k++)
-    FNZ_TRY(read_input(r, k));
+  for (uint32_t k = 0; k < count; k++) {
+    fnz_input_spec *in = &r->p->inputs[k];
+    uint64_t kind, flags, shares;
+    size_t parts;
+    FNZ_TRY(fnzi_decode_array(&r->d, &parts));
+    if (parts != 3 && parts != 4)
+      return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "an input of %zu parts", parts);
+    FNZ_TRY(fnzi_decode_uint(&r->d, FNZ_INPUT_KIND_COUNT, &kind));
+    FNZ_TRY(fnzi_cbor_text(r, &in->target));
+    FNZ_TRY(fnzi_decode_uint(&r->d, 4, &flags));
+    in->kind = (fnz_input_kind)kind;
+    in->persistent = flags & FNZI_CBOR_PERSISTENT;
+    in->written = flags & FNZI_CBOR_WRITTEN;
+    if (parts != 3) {
+      FNZ_TRY(fnzi_decode_uint(&r->d, k, &shares));
+      in->shares = (uint32_t)shares + 1;
+    }
+  }
   return FNZ_OK;
 }
 
@@ -146,34 +142,33 @@ static fnz_status read_sharing(fnzi_cbor_reader *r, fnz_output_spec *out) {
   return FNZ_OK;
 }
 
-static fnz_status read_output(fnzi_cbor_reader *r, fnz_output_spec *out) {
-  uint64_t kind, flags;
-  size_t parts;
-  FNZ_TRY(fnzi_decode_array(&r->d, &parts));
-  if (parts < 2 || parts > 4)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "an output of %zu parts", parts);
-  FNZ_TRY(fnzi_decode_uint(&r->d, FNZ_OUTPUT_KIND_COUNT, &kind));
-  FNZ_TRY(fnzi_decode_uint(&r->d, 4, &flags));
-  out->kind = (fnz_output_kind)kind;
-  out->metadata = flags & FNZI_CBOR_METADATA;
-  out->set = flags & FNZI_CBOR_SET;
-  if (parts > 2) {
-    /* A text, or null where a part follows that needs the place. */
-    const char *at = r->d.at;
-    FNZ_TRY(fnzi_decode(&r->d));
-    if (parts != 4 || r->d.item.kind != FNZI_CBOR_NULL) {
-      r->d.at = at;
-      FNZ_TRY(fnzi_cbor_text(r, &out->target));
-    }
-  }
-  return parts == 4 ? read_sharing(r, out) : FNZ_OK;
-}
-
 fnz_status fnzi_cbor_read_outputs(fnzi_cbor_reader *r) {
   uint32_t count = r->p->graphs.data[0].noutputs;
   FNZ_TRY(fnzi_decode_fixed(&r->d, count));
-  for (uint32_t k = 0; k < count; k++)
-    FNZ_TRY(read_output(r, &r->p->outputs[k]));
+  for (uint32_t k = 0; k < count; k++) {
+    fnz_output_spec *out = &r->p->outputs[k];
+    uint64_t kind, flags;
+    size_t parts;
+    FNZ_TRY(fnzi_decode_array(&r->d, &parts));
+    if (parts < 2 || parts > 4)
+      return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "an output of %zu parts", parts);
+    FNZ_TRY(fnzi_decode_uint(&r->d, FNZ_OUTPUT_KIND_COUNT, &kind));
+    FNZ_TRY(fnzi_decode_uint(&r->d, 4, &flags));
+    out->kind = (fnz_output_kind)kind;
+    out->metadata = flags & FNZI_CBOR_METADATA;
+    out->set = flags & FNZI_CBOR_SET;
+    if (parts > 2) {
+      /* A text, or null where a part follows that needs the place. */
+      const char *at = r->d.at;
+      FNZ_TRY(fnzi_decode(&r->d));
+      if (parts != 4 || r->d.item.kind != FNZI_CBOR_NULL) {
+        r->d.at = at;
+        FNZ_TRY(fnzi_cbor_text(r, &out->target));
+      }
+    }
+    if (parts == 4)
+      FNZ_TRY(read_sharing(r, out));
+  }
   return FNZ_OK;
 }
 

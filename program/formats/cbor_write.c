@@ -211,17 +211,6 @@ static fnz_status put_back(writer *w, fnzi_encoder e, const sides *s) {
   return fnzi_put(e.ctx, e.out, w->external->digest, sizeof w->external->digest);
 }
 
-static fnz_status put_fields(writer *w, sides *s) {
-  fnzi_encoder e = {w->ctx, w->out}, graphs = {w->ctx, &s->graphs};
-  FNZ_TRY(fnzi_encode_array(graphs, w->p->graphs.count));
-  for (size_t i = 0; i < w->p->graphs.count; i++)
-    FNZ_TRY(put_graph(w, graphs, &w->p->graphs.data[i]));
-  FNZ_TRY(fnzi_cbor_put_outputs(w, (fnzi_encoder){w->ctx, &s->outputs}));
-  FNZ_TRY(put_weights(w, (fnzi_encoder){w->ctx, &s->weights}));
-  FNZ_TRY(put_front(w, e));
-  return put_back(w, e, s);
-}
-
 void fnzi_cbor_writer_begin(fnzi_cbor_writer *w) {
   fnzi_map_init(&w->string_index, w->ctx);
   fnzi_map_init(&w->type_index, w->ctx);
@@ -240,7 +229,18 @@ void fnzi_cbor_writer_next(fnzi_cbor_writer *w, const fnz_program *p) {
 
 fnz_status fnzi_cbor_put_fields(fnzi_cbor_writer *w) {
   sides s = {{0}, {0}, {0}};
-  fnz_status status = put_fields(w, &s);
+  fnzi_encoder e = {w->ctx, w->out}, graphs = {w->ctx, &s.graphs};
+  fnz_status status = fnzi_encode_array(graphs, w->p->graphs.count);
+  for (size_t i = 0; i < w->p->graphs.count && status == FNZ_OK; i++)
+    status = put_graph(w, graphs, &w->p->graphs.data[i]);
+  if (status == FNZ_OK)
+    status = fnzi_cbor_put_outputs(w, (fnzi_encoder){w->ctx, &s.outputs});
+  if (status == FNZ_OK)
+    status = put_weights(w, (fnzi_encoder){w->ctx, &s.weights});
+  if (status == FNZ_OK)
+    status = put_front(w, e);
+  if (status == FNZ_OK)
+    status = put_back(w, e, &s);
   fnz_buffer_free(w->ctx, &s.graphs);
   fnz_buffer_free(w->ctx, &s.outputs);
   fnz_buffer_free(w->ctx, &s.weights);

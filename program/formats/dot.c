@@ -294,15 +294,6 @@ static fnz_status put_graph(writer *w, uint32_t index) {
   return put(w, "  }\n");
 }
 
-static fnz_status write_all(writer *w) {
-  FNZ_TRY(put(w, "digraph fnz {\n  node [shape=box, style=filled, fillcolor=white, "
-                 "fontname=\"monospace\", fontsize=11];\n  fontname=\"monospace\";\n"));
-  FNZ_TRY(put_legend(w));
-  for (uint32_t i = 0; i < w->p->graphs.count; i++)
-    FNZ_TRY(put_graph(w, i));
-  return put(w, "}\n");
-}
-
 fnz_status fnzi_write_dot(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
                           struct fnzi_out_pieces *pieces) {
   (void)pieces;
@@ -311,7 +302,14 @@ fnz_status fnzi_write_dot(fnz_context *ctx, const fnz_program *p, fnz_buffer *ou
   fnzi_arena_init(&arena, ctx);
   fnz_status status = choose_inputs(&w, &arena);
   if (status == FNZ_OK)
-    status = write_all(&w);
+    status = put(&w, "digraph fnz {\n  node [shape=box, style=filled, fillcolor=white, "
+                     "fontname=\"monospace\", fontsize=11];\n  fontname=\"monospace\";\n");
+  if (status == FNZ_OK)
+    status = put_legend(&w);
+  for (uint32_t i = 0; i < w.p->graphs.count && status == FNZ_OK; i++)
+    status = put_graph(&w, i);
+  if (status == FNZ_OK)
+    status = put(&w, "}\n");
   fnzi_arena_free(&arena);
   FNZI_VEC_FREE(ctx, &w.sights);
   fnz_buffer_free(ctx, &w.text);

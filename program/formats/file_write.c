@@ -45,15 +45,6 @@ static void advance(struct iovec *parts, int count, size_t written) {
   }
 }
 
-/* Writes some bytes of the parts. One call does not take more than FNZI_TASK_BYTES of a long part,
- * so that the caller hears of each. */
-static ssize_t write_some(int fd, struct iovec *parts, int count) {
-  int taken = 0;
-  while (taken < count && parts[taken].iov_len <= FNZI_TASK_BYTES)
-    taken++;
-  return taken ? writev(fd, parts, taken) : write(fd, parts->iov_base, FNZI_TASK_BYTES);
-}
-
 static fnz_status write_parts(sink *to, struct iovec *parts, int count) {
   while (count) {
     if (!parts->iov_len) {
@@ -62,7 +53,13 @@ static fnz_status write_parts(sink *to, struct iovec *parts, int count) {
       continue;
     }
     FNZ_TRY(fnzi_task_at(to->ctx, to->written));
-    ssize_t n = write_some(to->fd, parts, count);
+    /* One call does not take more than FNZI_TASK_BYTES of a long part, so that the caller hears of
+     * each. */
+    int taken = 0;
+    while (taken < count && parts[taken].iov_len <= FNZI_TASK_BYTES)
+      taken++;
+    ssize_t n =
+        taken ? writev(to->fd, parts, taken) : write(to->fd, parts->iov_base, FNZI_TASK_BYTES);
     if (n < 0 && errno == EINTR)
       continue;
     if (n == 0) /* it would never end */

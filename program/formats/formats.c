@@ -126,18 +126,6 @@ typedef struct input {
   const fnzi_weights_source *source; /* of weights in another file; NULL: there is none */
 } input;
 
-/* Bytes that are not of the format that the caller named may be of another one. */
-static fnz_status name_format(fnz_context *ctx, const input *in, fnz_format format,
-                              fnz_status status) {
-  fnz_format seen = format == FNZ_FORMAT_AUTO ? format : recognise(in->bytes, in->size);
-  if (status != FNZ_BAD_INPUT || seen == FNZ_FORMAT_AUTO || seen == format)
-    return status;
-  const fnz_error said = ctx->error;
-  return fnzi_fail(ctx, said.kind, said.where,
-                   "%.300s; it was read as %s and begins like %s: name that format, or auto",
-                   said.message, fnz_format_name(format), fnz_format_name(seen));
-}
-
 static fnz_status read_program(fnz_context *ctx, const input *in, fnz_format format,
                                fnz_program **out) {
   fnzi_reader *reader = NULL;
@@ -154,7 +142,14 @@ static fnz_status read_program(fnz_context *ctx, const input *in, fnz_format for
     return FNZ_OK;
   fnz_program_destroy(*out);
   *out = NULL;
-  return name_format(ctx, in, format, status);
+  /* Bytes that are not of the format that the caller named may be of another one. */
+  fnz_format seen = format == FNZ_FORMAT_AUTO ? format : recognise(in->bytes, in->size);
+  if (status != FNZ_BAD_INPUT || seen == FNZ_FORMAT_AUTO || seen == format)
+    return status;
+  const fnz_error said = ctx->error;
+  return fnzi_fail(ctx, said.kind, said.where,
+                   "%.300s; it was read as %s and begins like %s: name that format, or auto",
+                   said.message, fnz_format_name(format), fnz_format_name(seen));
 }
 
 fnz_status fnz_program_read(fnz_context *ctx, const void *bytes, size_t size, fnz_format format,

@@ -6,12 +6,6 @@
 
 /* --- places ------------------------------------------------------------------------------------
  */
-static size_t item_number(const fnzi_json *item) {
-  size_t n = 0;
-  for (const fnzi_json *i = item->parent->u.first; i != item; i = i->next)
-    n++;
-  return n;
-}
 
 /* Puts "[3]", ".key" or "key" before `end`; NULL when there is no room for it. */
 static char *step_before(char *start, char *end, const fnzi_json *at) {
@@ -19,7 +13,10 @@ static char *step_before(char *start, char *end, const fnzi_json *at) {
   const char *step = at->key;
   size_t size = at->key_size, dot = at->key && at->parent->parent;
   if (!at->key) {
-    snprintf(text, sizeof text, "[%zu]", item_number(at));
+    size_t n = 0;
+    for (const fnzi_json *i = at->parent->u.first; i != at; i = i->next)
+      n++;
+    snprintf(text, sizeof text, "[%zu]", n);
     step = text;
     size = strlen(text);
   }

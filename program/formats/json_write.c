@@ -1,7 +1,12 @@
 /* json_write.c - a tree of JSON, written as it was read. */
 #include "program/formats/json_out.h"
 
-static fnz_status put_scalar(fnzi_json_out *w, const fnzi_json *node) {
+/* Opens or writes the node; its children come next. */
+static fnz_status begin(fnzi_json_out *w, const fnzi_json *node, bool has_key) {
+  if (has_key && node->key)
+    FNZ_TRY(fnzi_json_out_name(w, node->key, node->key_size));
+  if (node->kind == FNZI_JSON_ARRAY || node->kind == FNZI_JSON_OBJECT)
+    return fnzi_json_open(w, node->kind == FNZI_JSON_ARRAY ? '[' : '{');
   switch (node->kind) {
   case FNZI_JSON_BOOL:
     return fnzi_json_out_bool(w, node->u.i != 0);
@@ -17,15 +22,6 @@ static fnz_status put_scalar(fnzi_json_out *w, const fnzi_json *node) {
     break;
   }
   return fnzi_json_out_null(w);
-}
-
-/* Opens or writes the node; its children come next. */
-static fnz_status begin(fnzi_json_out *w, const fnzi_json *node, bool has_key) {
-  if (has_key && node->key)
-    FNZ_TRY(fnzi_json_out_name(w, node->key, node->key_size));
-  if (node->kind == FNZI_JSON_ARRAY || node->kind == FNZI_JSON_OBJECT)
-    return fnzi_json_open(w, node->kind == FNZI_JSON_ARRAY ? '[' : '{');
-  return put_scalar(w, node);
 }
 
 fnz_status fnzi_json_out_tree(fnzi_json_out *w, const fnzi_json *root) {

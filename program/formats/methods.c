@@ -40,15 +40,6 @@ static fnz_status done(fnz_methods *set, fnz_status status, fnz_methods **out) {
   return status;
 }
 
-static fnz_status take_name(fnz_context *ctx, fnz_methods *set, const char *name) {
-  FNZ_TRY(fnzi_cbor_check_method(ctx, name, strlen(name)));
-  for (size_t k = 0; k < set->count; k++)
-    if (strcmp(set->names[k], name) == 0)
-      return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
-                       "two methods are called %s; give one of them another name", name);
-  return fnzi_arena_string(&set->arena, name, strlen(name), &set->names[set->count]);
-}
-
 static fnz_status fill(fnz_context *ctx, fnz_methods *set, const fnz_method *methods,
                        size_t count) {
   if (!count || count > FNZ_METHODS_MOST)
@@ -57,7 +48,13 @@ static fnz_status fill(fnz_context *ctx, fnz_methods *set, const fnz_method *met
   FNZI_NEW(&set->arena, count, &set->names);
   FNZI_NEW(&set->arena, count, &set->programs);
   for (size_t k = 0; k < count; k++) {
-    FNZ_TRY(take_name(ctx, set, methods[k].name));
+    const char *name = methods[k].name;
+    FNZ_TRY(fnzi_cbor_check_method(ctx, name, strlen(name)));
+    for (size_t i = 0; i < set->count; i++)
+      if (strcmp(set->names[i], name) == 0)
+        return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                         "two methods are called %s; give one of them another name", name);
+    FNZ_TRY(fnzi_arena_string(&set->arena, name, strlen(name), &set->names[set->count]));
     FNZ_TRY(fnzi_program_check_files(ctx, methods[k].program));
     FNZ_TRY(fnzi_program_copy(ctx, methods[k].program, &set->programs[k]));
     set->count++;

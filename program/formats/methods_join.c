@@ -92,16 +92,6 @@ static bool is_apart(const joining *j, size_t i, const fnzi_methods_entry *e) {
          (j->is_read ? w->blob != e->weight->blob : !are_bytes_same(w->blob, e->weight->blob));
 }
 
-static void find_entries(joining *j) {
-  for (size_t i = 0; i < j->p->weights.count; i++) {
-    const char *name = weight_at(j, i)->name;
-    uint64_t at;
-    bool is_there = fnzi_map_get(&j->set->index, name, strlen(name), &at) &&
-                    !is_apart(j, i, &j->set->weights.data[at]);
-    j->entries[i] = is_there ? (int64_t)at : NONE;
-  }
-}
-
 /* --- blobs ------------------------------------------------------------------------------------ */
 static fnz_status open_pair(joining *j, size_t i) {
   fnzi_blob *const *slot = &weight_at(j, i)->blob;
@@ -184,16 +174,6 @@ static fnz_status check_elements(joining *j, size_t i) {
       j->set->names[j->method], j->set->names[pair->method]);
 }
 
-static void replace(joining *j, size_t i) {
-  const blob_pair *pair = pair_of(j, i);
-  fnzi_weight *w = weight_at(j, i);
-  fnzi_blob *had = w->blob;
-  if (!pair || !pair->to)
-    return;
-  w->blob = fnzi_blob_retain(pair->to);
-  fnzi_blob_release(had);
-}
-
 /* --- the list --------------------------------------------------------------------------------- */
 static fnz_status add(joining *j, size_t i) {
   const fnzi_weight *w = weight_at(j, i);
@@ -228,15 +208,28 @@ static fnz_status join_all(joining *j) {
   FNZI_NEW(&j->set->arena, count, &j->entries);
   FNZI_NEW(&j->set->arena, count, &j->pair_at);
   note_inputs(j);
-  find_entries(j);
+  for (size_t i = 0; i < j->p->weights.count; i++) {
+    const char *name = weight_at(j, i)->name;
+    uint64_t at;
+    bool is_there = fnzi_map_get(&j->set->index, name, strlen(name), &at) &&
+                    !is_apart(j, i, &j->set->weights.data[at]);
+    j->entries[i] = is_there ? (int64_t)at : NONE;
+  }
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(pair_weight(j, i));
   for (size_t i = 0; i < j->pairs.count && !j->is_read; i++)
     FNZ_TRY(check_pair(j, &j->pairs.data[i]));
   for (size_t i = 0; i < count && !j->is_read; i++)
     FNZ_TRY(check_elements(j, i));
-  for (size_t i = 0; i < count && !j->is_read; i++)
-    replace(j, i);
+  for (size_t i = 0; i < count && !j->is_read; i++) {
+    const blob_pair *pair = pair_of(j, i);
+    fnzi_weight *w = weight_at(j, i);
+    fnzi_blob *had = w->blob;
+    if (pair && pair->to) {
+      w->blob = fnzi_blob_retain(pair->to);
+      fnzi_blob_release(had);
+    }
+  }
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(add(j, i));
   return FNZ_OK;

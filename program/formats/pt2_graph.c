@@ -280,6 +280,9 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   return has_results ? define_outputs(s, outputs, results) : FNZ_OK;
 }
 
+/* --- graphs ------------------------------------------------------------------------------ */
+
+/* `signature` NULL for the body of a higher-order operator. */
 static fnz_status read_nodes(fnzi_pt2_scope *s, const fnzi_json *graph) {
   const fnzi_json *nodes;
   FNZ_TRY(fnzi_json_need(&s->r->doc, graph, "nodes", FNZI_JSON_ARRAY, &nodes));
@@ -294,21 +297,6 @@ static fnz_status read_nodes(fnzi_pt2_scope *s, const fnzi_json *graph) {
   return FNZ_OK;
 }
 
-/* --- graphs ------------------------------------------------------------------------------ */
-static fnz_status body_inputs(fnzi_pt2_scope *s, const fnzi_json *inputs) {
-  FNZ_TRY(fnzi_graph_set_inputs(s->r->p, s->graph, inputs->count));
-  return define_outputs(s, inputs, fnzi_graph_at(s->r->p, s->graph)->inputs);
-}
-
-static fnz_status body_outputs(fnzi_pt2_scope *s, const fnzi_json *outputs) {
-  FNZ_TRY(fnzi_graph_set_outputs(s->r->p, s->graph, outputs->count));
-  fnz_arg *out = fnzi_graph_at(s->r->p, s->graph)->outputs;
-  for (const fnzi_json *output = outputs->u.first; output; output = output->next)
-    FNZ_TRY(fnzi_pt2_read_arg(s, output, out++));
-  return FNZ_OK;
-}
-
-/* `signature` NULL for the body of a higher-order operator. */
 static fnz_status read_graph(fnzi_pt2_scope *s, const fnzi_json *graph,
                              const fnzi_json *signature) {
   const fnzi_json_doc *doc = &s->r->doc;
@@ -320,25 +308,23 @@ static fnz_status read_graph(fnzi_pt2_scope *s, const fnzi_json *graph,
     FNZ_TRY(fnzi_json_need(doc, signature, "input_specs", FNZI_JSON_ARRAY, &in_specs));
     FNZ_TRY(fnzi_json_need(doc, signature, "output_specs", FNZI_JSON_ARRAY, &out_specs));
   }
-  FNZ_TRY(in_specs ? fnzi_pt2_inputs(s, inputs, in_specs) : body_inputs(s, inputs));
+  if (in_specs)
+    FNZ_TRY(fnzi_pt2_inputs(s, inputs, in_specs));
+  else {
+    FNZ_TRY(fnzi_graph_set_inputs(s->r->p, s->graph, inputs->count));
+    FNZ_TRY(define_outputs(s, inputs, fnzi_graph_at(s->r->p, s->graph)->inputs));
+  }
   FNZ_TRY(read_nodes(s, graph));
-  FNZ_TRY(out_specs ? fnzi_pt2_outputs(s, outputs, out_specs) : body_outputs(s, outputs));
+  if (out_specs)
+    FNZ_TRY(fnzi_pt2_outputs(s, outputs, out_specs));
+  else {
+    FNZ_TRY(fnzi_graph_set_outputs(s->r->p, s->graph, outputs->count));
+    fnz_arg *out = fnzi_graph_at(s->r->p, s->graph)->outputs;
+    for (const fnzi_json *output = outputs->u.first; output; output = output->next)
+      FNZ_TRY(fnzi_pt2_read_arg(s, output, out++));
+  }
   return fnzi_json_flag(doc, graph, "is_single_tensor_return", false,
                         &fnzi_graph_at(s->r->p, s->graph)->returns_single);
-}
-
-static fnz_status read_body(fnzi_pt2 *r, uint32_t index, const fnzi_json *signature) {
-  fnzi_pt2_scope s = {.r = r,
-                      .graph = index,
-                      .node = FNZI_NO_NODE,
-                      .batch = {.p = r->p, .arena = r->arena, .graph = index}};
-  fnzi_map_init(&s.tensors, r->doc.ctx);
-  fnzi_map_init(&s.symbols, r->doc.ctx);
-  fnz_status status = read_graph(&s, r->bodies.data[index], signature);
-  fnzi_map_free(&s.tensors);
-  fnzi_map_free(&s.symbols);
-  fnzi_batch_end(&s.batch);
-  return status;
 }
 
 fnz_status fnzi_pt2_graphs(fnzi_pt2 *r, const fnzi_json *module) {
@@ -348,7 +334,18 @@ fnz_status fnzi_pt2_graphs(fnzi_pt2 *r, const fnzi_json *module) {
   FNZ_TRY(fnzi_json_need(&r->doc, module, "signature", FNZI_JSON_OBJECT, &signature));
   FNZ_TRY(fnzi_graph_add(r->p, "", &root));
   FNZI_PUSH(r->doc.ctx, &r->bodies, graph);
-  for (uint32_t i = 0; i < r->bodies.count; i++)
-    FNZ_TRY(read_body(r, i, i == 0 ? signature : NULL));
+  for (uint32_t i = 0; i < r->bodies.count; i++) {
+    fnzi_pt2_scope s = {.r = r,
+                        .graph = i,
+                        .node = FNZI_NO_NODE,
+                        .batch = {.p = r->p, .arena = r->arena, .graph = i}};
+    fnzi_map_init(&s.tensors, r->doc.ctx);
+    fnzi_map_init(&s.symbols, r->doc.ctx);
+    fnz_status status = read_graph(&s, r->bodies.data[i], i == 0 ? signature : NULL);
+    fnzi_map_free(&s.tensors);
+    fnzi_map_free(&s.symbols);
+    fnzi_batch_end(&s.batch);
+    FNZ_TRY(status);
+  }
   return fnzi_pt2_read_pairs(r, module);
 }

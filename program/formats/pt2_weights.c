@@ -196,17 +196,14 @@ static void finish(loader *l) {
   fnzi_map_free(&l->constants.entries);
 }
 
-static fnz_status open_folders(loader *l, const char *prefix, const char *model) {
-  static const char *const weights[] = {"weights_config", "model_param_config"};
-  static const char *const constants[] = {"constants_config", "model_constants_config"};
-  FNZ_TRY(open_folder(l, &l->weights, prefix, "weights", model, weights));
-  return open_folder(l, &l->constants, prefix, "constants", model, constants);
-}
-
 fnz_status fnzi_pt2_weights(fnzi_pt2 *r, fnzi_zip *zip, const char *prefix, const char *model) {
   loader l;
   init(&l, r, zip);
-  fnz_status status = open_folders(&l, prefix, model);
+  static const char *const weights[] = {"weights_config", "model_param_config"};
+  static const char *const constants[] = {"constants_config", "model_constants_config"};
+  fnz_status status = open_folder(&l, &l.weights, prefix, "weights", model, weights);
+  if (status == FNZ_OK)
+    status = open_folder(&l, &l.constants, prefix, "constants", model, constants);
   if (status == FNZ_OK)
     status = load_all(&l);
   if (status == FNZ_OK)

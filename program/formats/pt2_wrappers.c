@@ -59,19 +59,6 @@ static const fnz_arg *detail(const wrapper *w, const char *tensor, const char *w
   return keyword(w, name);
 }
 
-static fnz_status refuse_operator(const wrapper *w, const char *name) {
-  fnzi_pt2 *r = w->s->r;
-  fnz_buffer near = {NULL, 0, 0};
-  fnz_status status = fnzi_op_put_near(r->p, name, &near);
-  if (status == FNZ_OK)
-    status = fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, w->json,
-                            "operator %s is not in the ATen table%s declare it with --ops by its "
-                            "schema, which PyTorch has in its attribute _schema",
-                            name, near.size ? near.data : ";");
-  fnz_buffer_free(r->doc.ctx, &near);
-  return status;
-}
-
 static fnz_status find_operator(wrapper *w) {
   fnzi_pt2 *r = w->s->r;
   const char *name = w->inputs->count ? w->given[0].u.s : "";
@@ -84,7 +71,15 @@ static fnz_status find_operator(wrapper *w) {
     w->make.stem = w->op->base;
     return FNZ_OK;
   }
-  return refuse_operator(w, name);
+  fnz_buffer near = {NULL, 0, 0};
+  fnz_status status = fnzi_op_put_near(r->p, name, &near);
+  if (status == FNZ_OK)
+    status = fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, w->json,
+                            "operator %s is not in the ATen table%s declare it with --ops by its "
+                            "schema, which PyTorch has in its attribute _schema",
+                            name, near.size ? near.data : ";");
+  fnz_buffer_free(r->doc.ctx, &near);
+  return status;
 }
 
 /* --- Clones ----------------------------------------------------------------------------------- */
@@ -243,31 +238,22 @@ static const fnzi_json *new_value(const wrapper *w, size_t k) {
   return at;
 }
 
-/* The results of a list of clones are a list as well. */
-static const fnzi_json *list_items(const fnzi_json *result) {
-  const fnzi_json *list = result && result->kind == FNZI_JSON_OBJECT ? result->u.first : NULL;
-  return list && list->kind == FNZI_JSON_ARRAY ? list->u.first : NULL;
-}
-
-/* {"name": "x"} as the union that define_arg reads. */
-static fnzi_json as_tensor(const fnzi_json *item) {
-  static const char key[] = "as_tensor";
-  fnzi_json tensor = *item;
-  tensor.key = key;
-  tensor.key_size = sizeof key - 1;
-  tensor.next = NULL;
-  return tensor;
-}
-
 static fnz_status clone_list(const wrapper *w, const fnzi_param *p, const fnz_arg *list,
                              const fnzi_json *result, fnz_arg *out) {
-  const fnzi_json *item = list_items(result);
+  /* The results of a list of clones are a list as well. */
+  const fnzi_json *results = result && result->kind == FNZI_JSON_OBJECT ? result->u.first : NULL;
+  const fnzi_json *item = results && results->kind == FNZI_JSON_ARRAY ? results->u.first : NULL;
   fnz_arg *items;
   FNZI_NEW(w->s->r->arena, list->count, &items);
   for (uint32_t i = 0; i < list->count; i++) {
+    /* {"name": "x"} as the union that define_arg reads. */
+    static const char key[] = "as_tensor";
     fnzi_json tensor, one = {.kind = FNZI_JSON_OBJECT, .count = 1, .u.first = &tensor};
     if (item) {
-      tensor = as_tensor(item);
+      tensor = *item;
+      tensor.key = key;
+      tensor.key_size = sizeof key - 1;
+      tensor.next = NULL;
       one.parent = result->parent;
       item = item->next;
     }

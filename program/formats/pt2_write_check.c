@@ -65,20 +65,16 @@ static bool is_operator(const char *name) {
   return size < tail || strcmp(base + size - tail, left_out) != 0;
 }
 
-/* Returns NULL if a .pt2 file can express it, else the reason. */
-static const char *why_not(const fnz_arg *arg) {
-  if (arg->tag == FNZ_ARG_DEFAULT)
-    return "a default has no notation there; write its value";
-  if (arg->tag == FNZ_ARG_DEVICE && !is_device(arg->u.s))
-    return "a device is \"NAME\" or \"NAME:NUMBER\"";
-  if (arg->tag == FNZ_ARG_OPERATOR && !is_operator(arg->u.s))
-    return "an operator is \"NAME.OVERLOAD\", with \"NAMESPACE::\" before it unless that is aten, "
-           "and without the overload \"default\"";
-  return NULL;
-}
-
 fnz_status fnzi_pt2_check_arg(fnzi_pt2_out *o, uint32_t graph, const fnz_arg *arg) {
-  const char *why = why_not(arg);
+  /* NULL if a .pt2 file can express it. */
+  const char *why =
+      arg->tag == FNZ_ARG_DEFAULT ? "a default has no notation there; write its value"
+      : arg->tag == FNZ_ARG_DEVICE && !is_device(arg->u.s)
+          ? "a device is \"NAME\" or \"NAME:NUMBER\""
+      : arg->tag == FNZ_ARG_OPERATOR && !is_operator(arg->u.s)
+          ? "an operator is \"NAME.OVERLOAD\", with \"NAMESPACE::\" before it unless that is aten, "
+            "and without the overload \"default\""
+          : NULL;
   return why ? fnzi_pt2_refuse_arg(o, graph, arg, why) : FNZ_OK;
 }
 
@@ -89,25 +85,23 @@ typedef struct place {
   uint32_t graph, node;
 } place;
 
-/* Returns whether the argument is a device other than the CPU. PyTorch reads a string as one, too.
- */
-static bool is_elsewhere(const fnz_arg *arg, const fnzi_param *param) {
-  bool is_named = arg->tag == FNZ_ARG_DEVICE ||
-                  (arg->tag == FNZ_ARG_STRING && param && param->type == FNZI_TYPE_DEVICE);
-  return is_named && strcmp(arg->u.s, "cpu") != 0 && strncmp(arg->u.s, "cpu:", 4) != 0;
-}
-
 static fnz_status check_node(const place *at) {
   const fnzi_node *n = fnzi_node_at(at->o->p, at->graph, at->node);
   char where[160];
-  for (uint32_t a = 0; a < n->nargs; a++)
-    if (is_elsewhere(&n->args[a], n->op ? &n->op->params[a] : NULL)) {
+  for (uint32_t a = 0; a < n->nargs; a++) {
+    /* A device other than the CPU is refused. PyTorch reads a string as one, too. */
+    const fnz_arg *arg = &n->args[a];
+    const fnzi_param *param = n->op ? &n->op->params[a] : NULL;
+    bool is_named = arg->tag == FNZ_ARG_DEVICE ||
+                    (arg->tag == FNZ_ARG_STRING && param && param->type == FNZI_TYPE_DEVICE);
+    if (is_named && strcmp(arg->u.s, "cpu") != 0 && strncmp(arg->u.s, "cpu:", 4) != 0) {
       fnzi_node_place(at->o->p, at->graph, at->node, where);
       return fnzi_fail(at->o->ctx, FNZ_CLASS_UNSUPPORTED, where,
                        "it is for device %s, and only the original .pt2 file records which tensors "
                        "are there; convert that file",
                        n->args[a].u.s);
     }
+  }
   return FNZ_OK;
 }
 

@@ -42,15 +42,6 @@ static fnz_status put_other_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t g
 
 /* --- results ------------------------------------------------------------------------------------
  */
-static fnz_status put_outputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
-                              const fnzi_node *n) {
-  FNZ_TRY(fnzi_json_open_as(w, "outputs", '['));
-  if (fnzi_pt2_wrapped(n->op))
-    FNZ_TRY(fnzi_pt2_put_wrapped_results(o, w, graph, n));
-  for (uint32_t i = 0; i < n->noutputs && !fnzi_pt2_wrapped(n->op); i++)
-    FNZ_TRY(fnzi_pt2_put_result(o, w, graph, &n->outputs[i]));
-  return fnzi_json_close(w, ']');
-}
 
 /* A node whose region returns one bare tensor does the same; without regions only the file has this
  * information. */
@@ -105,22 +96,22 @@ static fnz_status put_target(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_node 
   return fnzi_json_out_string(w, o->text.data, o->text.size);
 }
 
-static fnz_status put_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
-                             const fnzi_node *n) {
+static fnz_status put_parts(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node) {
+  const fnzi_node *n = fnzi_node_at(o->p, graph, node);
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(put_target(o, w, n));
   FNZ_TRY(fnzi_pt2_check_wrapped(o, n->op));
   FNZ_TRY(fnzi_json_open_as(w, "inputs", '['));
   FNZ_TRY(fnzi_pt2_wrapped(n->op) ? fnzi_pt2_put_wrapped_inputs(o, w, graph, n)
           : n->op                 ? put_op_inputs(o, w, graph, n)
                                   : put_other_inputs(o, w, graph, n));
-  return fnzi_json_close(w, ']');
-}
-
-static fnz_status put_parts(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node) {
-  const fnzi_node *n = fnzi_node_at(o->p, graph, node);
-  FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(put_target(o, w, n));
-  FNZ_TRY(put_inputs(o, w, graph, n));
-  FNZ_TRY(put_outputs(o, w, graph, n));
+  FNZ_TRY(fnzi_json_close(w, ']'));
+  FNZ_TRY(fnzi_json_open_as(w, "outputs", '['));
+  if (fnzi_pt2_wrapped(n->op))
+    FNZ_TRY(fnzi_pt2_put_wrapped_results(o, w, graph, n));
+  for (uint32_t i = 0; i < n->noutputs && !fnzi_pt2_wrapped(n->op); i++)
+    FNZ_TRY(fnzi_pt2_put_result(o, w, graph, &n->outputs[i]));
+  FNZ_TRY(fnzi_json_close(w, ']'));
   FNZ_TRY(put_metadata(o, w, graph, node, n));
   if (o->fields & FNZI_SCHEMA_HOP_RETURN) {
     fnzi_extras_single single = fnzi_pt2_single(o, graph, node);

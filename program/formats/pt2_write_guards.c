@@ -58,35 +58,10 @@ static void mark_parts(asserter *a, uint8_t mark) {
   }
 }
 
-/* Reads guards_code, which is written as it was read. */
-static fnz_status read_said(asserter *a) {
-  const fnzi_extras *x = a->from->extras;
-  for (size_t i = 0; x && i < x->texts.count; i++)
-    if (x->texts.data[i].kind == FNZI_EXTRA_GUARD)
-      FNZ_TRY(fnzi_map_set(&a->said, x->texts.data[i].key, strlen(x->texts.data[i].key), 1));
-  return FNZ_OK;
-}
-
 static bool is_to_assert(const asserter *a, const fnz_guard *g) {
   uint64_t there;
   return g->kind == FNZ_GUARD_CONDITION &&
          !fnzi_map_get(&a->said, g->text, strlen(g->text), &there);
-}
-
-static fnz_status read_conditions(asserter *a) {
-  for (size_t i = 0; i < a->from->guards.count; i++)
-    if (is_to_assert(a, &a->from->guards.data[i]))
-      FNZ_TRY(add_condition(a, a->from->guards.data[i].text));
-  a->own = a->sizes.set.all.count;
-  FNZI_NEW(&a->to->arena, a->own, &a->is);
-  for (size_t i = 0; i < a->conditions.count; i++)
-    a->is[a->conditions.data[i]->id] |= IS_ASKED;
-  for (size_t i = 1; i < a->from->symbols.count; i++)
-    if (a->sizes.symbols[i])
-      a->is[a->sizes.symbols[i]->id] |= IS_SAID;
-  mark_parts(a, IS_ASKED);
-  mark_parts(a, IS_SAID);
-  return FNZ_OK;
 }
 
 /* An expression is known if all its parts are known, and lost if any part is lost. */
@@ -299,7 +274,18 @@ static fnz_status copy(asserter *a) {
   FNZ_TRY(fnzi_sizes_recorded(&a->sizes, &a->recorded, &complete));
   FNZ_TRY(fnzi_program_create(a->ctx, &a->to));
   FNZ_TRY(add_heading(a));
-  FNZ_TRY(read_conditions(a));
+  for (size_t i = 0; i < a->from->guards.count; i++)
+    if (is_to_assert(a, &a->from->guards.data[i]))
+      FNZ_TRY(add_condition(a, a->from->guards.data[i].text));
+  a->own = a->sizes.set.all.count;
+  FNZI_NEW(&a->to->arena, a->own, &a->is);
+  for (size_t i = 0; i < a->conditions.count; i++)
+    a->is[a->conditions.data[i]->id] |= IS_ASKED;
+  for (size_t i = 1; i < a->from->symbols.count; i++)
+    if (a->sizes.symbols[i])
+      a->is[a->sizes.symbols[i]->id] |= IS_SAID;
+  mark_parts(a, IS_ASKED);
+  mark_parts(a, IS_SAID);
   a->computer.sizes = &a->sizes;
   a->computer.recorded = &a->recorded;
   a->computer.from = a->from;
@@ -324,7 +310,12 @@ fnz_status fnzi_pt2_assert_guards(fnz_context *ctx, const fnz_program *p, fnz_pr
   fnzi_map_init(&a.said, ctx);
   fnzi_point_init(&a.recorded, &a.sizes.set);
   fnzi_computer_start(&a.computer, ctx);
-  fnz_status status = read_said(&a);
+  /* guards_code is written as it was read. */
+  const fnzi_extras *x = a.from->extras;
+  fnz_status status = FNZ_OK;
+  for (size_t i = 0; x && i < x->texts.count && status == FNZ_OK; i++)
+    if (x->texts.data[i].kind == FNZI_EXTRA_GUARD)
+      status = fnzi_map_set(&a.said, x->texts.data[i].key, strlen(x->texts.data[i].key), 1);
   if (status == FNZ_OK && has_conditions(&a))
     status = copy(&a);
   fnzi_map_free(&a.said);

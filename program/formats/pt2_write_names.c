@@ -68,20 +68,15 @@ static fnz_status take(fnzi_pt2_names *names, const char *name) {
   return fnzi_map_set(&names->taken, name, strlen(name), 1);
 }
 
-/* Everything that no identifier may have becomes "_". */
-static fnz_status clean(fnzi_pt2_out *o, const char *stem, const char **out) {
-  FNZ_TRY(fnzi_arena_format(&o->arena, out, "%s%s", is_letter(*stem) ? "" : "_", stem));
-  for (char *c = (char *)(uintptr_t)*out; *c; c++)
-    if (!is_letter(*c) && !(*c >= '0' && *c <= '9'))
-      *c = '_';
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pt2_fresh(fnzi_pt2_out *o, uint32_t graph, const char *stem, const char **out) {
   fnzi_pt2_names *names = &o->names[graph];
   const char *base;
   uint64_t number = 0;
-  FNZ_TRY(clean(o, stem, &base));
+  /* Everything that no identifier may have becomes "_". */
+  FNZ_TRY(fnzi_arena_format(&o->arena, &base, "%s%s", is_letter(*stem) ? "" : "_", stem));
+  for (char *c = (char *)(uintptr_t)base; *c; c++)
+    if (!is_letter(*c) && !(*c >= '0' && *c <= '9'))
+      *c = '_';
   (void)fnzi_map_get(&names->next, base, strlen(base), &number);
   *out = base;
   for (;; number++) {

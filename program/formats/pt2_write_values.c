@@ -169,15 +169,6 @@ static bool is_number(const char *text, fnzi_pt2_number number) {
   return *text && !*end;
 }
 
-static fnz_status put_number(fnzi_json_out *w, const char *text, fnzi_pt2_number number) {
-  static const char *const tags[] = {"as_int", "as_float", "as_bool"};
-  FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_key(w, tags[number]));
-  FNZ_TRY(number == FNZI_SYM_FLOAT ? fnzi_json_out_float(w, strtod(text, NULL))
-                                   : fnzi_json_out_raw(w, text, strlen(text)));
-  return fnzi_json_close(w, '}');
-}
-
 static fnz_status put_symbols(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const char *key,
                               fnzi_pt2_number number) {
   const fnzi_graph *g = fnzi_graph_at(o->p, graph);
@@ -188,21 +179,15 @@ static fnz_status put_symbols(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
       continue;
     const char *name = fnzi_pt2_name(o, graph, i), *text = o->p->symbols.data[v->symbol].text;
     FNZ_TRY(fnzi_json_out_name(w, name, strlen(name)));
-    FNZ_TRY(is_number(text, number) ? put_number(w, text, number)
-                                    : put_expression(o, w, v->symbol, number == FNZI_SYM_INT));
-  }
-  return fnzi_json_close(w, '}');
-}
-
-static fnz_status put_objects(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph) {
-  const fnzi_graph *g = fnzi_graph_at(o->p, graph);
-  FNZ_TRY(fnzi_json_open_as(w, "custom_obj_values", '{'));
-  for (size_t i = 0; i < g->values.count; i++) {
-    const fnzi_value *v = &g->values.data[i];
-    if (v->geometry || v->symbol)
-      continue;
-    FNZ_TRY(fnzi_json_out_name(w, v->name, strlen(v->name)));
-    FNZ_TRY(fnzi_pt2_put_object(o, w, v->name));
+    if (is_number(text, number)) {
+      static const char *const tags[] = {"as_int", "as_float", "as_bool"};
+      FNZ_TRY(fnzi_json_open(w, '{'));
+      FNZ_TRY(fnzi_json_key(w, tags[number]));
+      FNZ_TRY(number == FNZI_SYM_FLOAT ? fnzi_json_out_float(w, strtod(text, NULL))
+                                       : fnzi_json_out_raw(w, text, strlen(text)));
+      FNZ_TRY(fnzi_json_close(w, '}'));
+    } else
+      FNZ_TRY(put_expression(o, w, v->symbol, number == FNZI_SYM_INT));
   }
   return fnzi_json_close(w, '}');
 }
@@ -220,8 +205,17 @@ fnz_status fnzi_pt2_put_tables(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph
   FNZ_TRY(put_symbols(o, w, graph, "sym_bool_values", FNZI_SYM_BOOL));
   FNZ_TRY(
       fnzi_json_out_flag(w, "is_single_tensor_return", fnzi_graph_at(o->p, graph)->returns_single));
-  if (o->fields & FNZI_SCHEMA_OBJECTS)
-    FNZ_TRY(put_objects(o, w, graph));
+  if (o->fields & FNZI_SCHEMA_OBJECTS) {
+    FNZ_TRY(fnzi_json_open_as(w, "custom_obj_values", '{'));
+    for (size_t i = 0; i < g->values.count; i++) {
+      const fnzi_value *v = &g->values.data[i];
+      if (v->geometry || v->symbol)
+        continue;
+      FNZ_TRY(fnzi_json_out_name(w, v->name, strlen(v->name)));
+      FNZ_TRY(fnzi_pt2_put_object(o, w, v->name));
+    }
+    FNZ_TRY(fnzi_json_close(w, '}'));
+  }
   if (o->fields & FNZI_SCHEMA_SYM_FLOATS)
     FNZ_TRY(put_symbols(o, w, graph, "sym_float_values", FNZI_SYM_FLOAT));
   return FNZ_OK;

@@ -141,13 +141,6 @@ static fnz_status check_entries(reader *r, fnzi_arena *arena) {
   return check_tiling(r, ranges, count);
 }
 
-static uint64_t get_length(const unsigned char *bytes) {
-  uint64_t length = 0;
-  for (int i = LENGTH_BYTES - 1; i >= 0; i--)
-    length = length << 8 | bytes[i];
-  return length;
-}
-
 /* After the length, a safetensors file has the header, a JSON object. */
 static fnz_status check_kind(fnz_context *ctx, const char *bytes, size_t size) {
   if (size <= LENGTH_BYTES || bytes[LENGTH_BYTES] == '{')
@@ -169,7 +162,9 @@ static fnz_status split(fnz_context *ctx, const char *bytes, size_t size, uint64
         ctx, FNZ_CLASS_TRUNCATED, record,
         "%zu bytes are no safetensors file; write arrays with safetensors.torch.save_file", size);
   FNZ_TRY(check_kind(ctx, bytes, size));
-  *length = get_length((const unsigned char *)bytes);
+  *length = 0;
+  for (int i = LENGTH_BYTES - 1; i >= 0; i--)
+    *length = *length << 8 | (unsigned char)bytes[i];
   if (*length > ctx->limits.tensor_header)
     return fnzi_fail(ctx, FNZ_CLASS_LIMIT, record,
                      "a header of %llu bytes; at most %zu are allowed", (unsigned long long)*length,

@@ -29,14 +29,6 @@ static fnz_status find_parameter(fnzi_parser *r, const fnz_op *op, const char *k
   return FNZ_OK;
 }
 
-static fnz_status parse_op_arg(fnzi_parser *r, const fnz_op *op, size_t *position) {
-  const char *keyword;
-  size_t k = 0;
-  FNZ_TRY(parse_keyword(r, &keyword));
-  FNZ_TRY(find_parameter(r, op, keyword, position, &k));
-  return fnzi_parse_tree(r, fnzi_parse_use, &r->args.data[k]);
-}
-
 static fnz_status parse_plain_arg(fnzi_parser *r) {
   const char *keyword;
   fnz_arg arg;
@@ -55,7 +47,14 @@ fnz_status fnzi_parse_args(fnzi_parser *r, const fnz_op *op) {
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
   bool more = !fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, ")");
   while (more) {
-    FNZ_TRY(op ? parse_op_arg(r, op, &position) : parse_plain_arg(r));
+    if (op) {
+      const char *keyword;
+      size_t k = 0;
+      FNZ_TRY(parse_keyword(r, &keyword));
+      FNZ_TRY(find_parameter(r, op, keyword, &position, &k));
+      FNZ_TRY(fnzi_parse_tree(r, fnzi_parse_use, &r->args.data[k]));
+    } else
+      FNZ_TRY(parse_plain_arg(r));
     FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_PUNCT, ",", &more));
   }
   return fnzi_expect(r, FNZI_TOKEN_PUNCT, ")");

@@ -239,9 +239,6 @@ static fnz_status parse_node(fnzi_parser *r) {
 }
 
 /* --- graphs ---------------------------------------------------------------------------------- */
-static const char *own_name(const fnzi_parser *r, const fnz_arg *arg) {
-  return fnzi_is_reference(arg) ? fnzi_value_at(r->p, r->graph, arg->u.value)->name : "";
-}
 
 /* One of the words of a table of kinds; 0, "user", when there is none. */
 static fnz_status parse_kind(fnzi_parser *r, const char *const *names, int count, int *out) {
@@ -262,7 +259,8 @@ static fnz_status parse_input(fnzi_parser *r) {
   FNZI_PUSH(r->ctx, &r->args, arg);
   if (r->graph)
     return FNZ_OK;
-  fnz_input_spec spec = {.target = own_name(r, &arg)};
+  fnz_input_spec spec = {
+      .target = fnzi_is_reference(&arg) ? fnzi_value_at(r->p, r->graph, arg.u.value)->name : ""};
   FNZ_TRY(parse_kind(r, fnzi_input_kind_names, FNZ_INPUT_KIND_COUNT, &kind));
   spec.kind = (fnz_input_kind)kind;
   if (r->x.kind == FNZI_TOKEN_STRING)
@@ -304,18 +302,6 @@ static fnz_status parse_series(fnzi_parser *r, const char *close,
   return fnzi_expect(r, FNZI_TOKEN_PUNCT, close);
 }
 
-static fnz_status parse_inputs(fnzi_parser *r) {
-  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
-  FNZ_TRY(parse_series(r, ")", parse_input));
-  FNZ_TRY(fnzi_graph_set_inputs(r->p, r->graph, r->args.count));
-  if (!r->args.count)
-    return FNZ_OK;
-  memcpy(fnzi_graph_at(r->p, r->graph)->inputs, r->args.data, r->args.count * sizeof(fnz_arg));
-  if (!r->graph)
-    memcpy(r->p->inputs, r->inputs.data, r->inputs.count * sizeof *r->inputs.data);
-  return FNZ_OK;
-}
-
 static fnz_status parse_outputs(fnzi_parser *r) {
   FNZ_TRY(
       fnzi_accept(r, FNZI_TOKEN_WORD, "single", &fnzi_graph_at(r->p, r->graph)->returns_single));
@@ -333,7 +319,14 @@ static fnz_status parse_graph(fnzi_parser *r, const char *name) {
   bool is_end;
   FNZ_TRY(fnzi_graph_add(r->p, name, &r->graph));
   r->tags.count = 0;
-  FNZ_TRY(parse_inputs(r));
+  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
+  FNZ_TRY(parse_series(r, ")", parse_input));
+  FNZ_TRY(fnzi_graph_set_inputs(r->p, r->graph, r->args.count));
+  if (r->args.count) {
+    memcpy(fnzi_graph_at(r->p, r->graph)->inputs, r->args.data, r->args.count * sizeof(fnz_arg));
+    if (!r->graph)
+      memcpy(r->p->inputs, r->inputs.data, r->inputs.count * sizeof *r->inputs.data);
+  }
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "{"));
   for (;;) {
     FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "return", &is_end));

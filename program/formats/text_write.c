@@ -187,18 +187,13 @@ static fnz_status put_source(fnzi_printer *w, const char *source, uint64_t *next
   return fnzi_print_line_end(w);
 }
 
-static fnz_status count_regions(fnzi_printer *w) {
+static fnz_status put_program(fnzi_printer *w) {
   for (size_t i = 1; i < w->p->graphs.count; i++) {
     uint64_t count = 0;
     const char *name = w->p->graphs.data[i].name;
     fnzi_map_get(&w->regions, name, strlen(name), &count);
     FNZ_TRY(fnzi_map_set(&w->regions, name, strlen(name), count + 1));
   }
-  return FNZ_OK;
-}
-
-static fnz_status put_program(fnzi_printer *w) {
-  FNZ_TRY(count_regions(w));
   FNZ_TRY(put_head(w));
   FNZ_TRY(put_symbols(w));
   FNZ_TRY(put_ranges(w));

@@ -151,17 +151,6 @@ static fnz_status check(const binder *b, const fnzi_value *v, uint32_t symbol) {
                    b->s->program->symbols.data[symbol].text);
 }
 
-static fnz_status check_graph(const binder *b, const fnzi_graph *graph) {
-  for (size_t i = 0; i < graph->values.count; i++) {
-    const fnzi_value *v = &graph->values.data[i];
-    const fnz_geometry *g = v->geometry;
-    FNZ_TRY(check(b, v, v->symbol));
-    for (uint32_t d = 0; g && g->symbols && d < g->rank; d++)
-      FNZ_TRY(check(b, v, g->symbols[d]));
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_sizes_check_determined(fnzi_sizes *s) {
   binder b = {.s = s};
   FNZI_NEW(&s->set.arena, s->set.all.count, &b.determined);
@@ -169,7 +158,15 @@ fnz_status fnzi_sizes_check_determined(fnzi_sizes *s) {
   for (size_t i = 0; i < s->program->graphs.count; i++)
     determine_graph(&b, &s->program->graphs.data[i]);
   spread(&b);
-  for (size_t i = 0; i < s->program->graphs.count; i++)
-    FNZ_TRY(check_graph(&b, &s->program->graphs.data[i]));
+  for (size_t i = 0; i < s->program->graphs.count; i++) {
+    const fnzi_graph *graph = &s->program->graphs.data[i];
+    for (size_t k = 0; k < graph->values.count; k++) {
+      const fnzi_value *v = &graph->values.data[k];
+      const fnz_geometry *g = v->geometry;
+      FNZ_TRY(check(&b, v, v->symbol));
+      for (uint32_t d = 0; g && g->symbols && d < g->rank; d++)
+        FNZ_TRY(check(&b, v, g->symbols[d]));
+    }
+  }
   return FNZ_OK;
 }

@@ -389,15 +389,6 @@ static fnz_status split_quotient(fnzi_computer *c, const fnzi_expr *e, const fnz
   return fnzi_expr_scale(set, e, den, 1, above);
 }
 
-/* The source's node for it, else a quotient. */
-static fnz_status real_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
-  FNZ_TRY(copy_recipe(c, e, REAL, out));
-  if (out->target)
-    return FNZ_OK;
-  *out = (recipe){.target = "_operator.truediv", .count = 2};
-  return split_quotient(c, e, &out->from[0], &out->from[1]);
-}
-
 /* --- all steps -------------------------------------------------------------------------------- */
 
 typedef struct stack {
@@ -466,7 +457,15 @@ static fnz_status work_off(fnzi_computer *c, stack *todo) {
       todo->count--;
       continue;
     }
-    FNZ_TRY(t.as == REAL ? real_recipe(c, t.e, &r) : find_recipe(c, t.e, &r));
+    if (t.as == REAL) {
+      /* The source's node for it, else a quotient. */
+      FNZ_TRY(copy_recipe(c, t.e, REAL, &r));
+      if (!r.target) {
+        r = (recipe){.target = "_operator.truediv", .count = 2};
+        FNZ_TRY(split_quotient(c, t.e, &r.from[0], &r.from[1]));
+      }
+    } else
+      FNZ_TRY(find_recipe(c, t.e, &r));
     if (find_missing(c, &r, &next))
       FNZI_PUSH(c->ctx, todo, next);
     else

@@ -88,16 +88,6 @@ static fnz_status from_end(definer *d, const fnzi_expr *v, const fnzi_expr *size
   return fnzi_expr_add(set, v, less, out);
 }
 
-/* A bound clipped to its dimension: Max(0, Min(size, v)). */
-static fnz_status clip(definer *d, const fnzi_expr *v, const fnzi_expr *size,
-                       const fnzi_expr **out) {
-  const fnzi_expr *zero;
-  FNZ_TRY(fnzi_expr_number(&d->s->set, 0, 1, &zero));
-  FNZ_TRY(from_end(d, v, size, &v));
-  FNZ_TRY(call(d, FNZI_FUNCTION_MIN, size, v, &v));
-  return call(d, FNZI_FUNCTION_MAX, zero, v, out);
-}
-
 /* A bound of a slice, `open` when it is left out. Symbols lie within the dimension usually. */
 static fnz_status bound(definer *d, const fnz_arg *arg, const fnzi_expr *open,
                         const fnzi_expr *size, const fnzi_expr **out) {
@@ -115,7 +105,15 @@ static fnz_status bound(definer *d, const fnz_arg *arg, const fnzi_expr *open,
   int64_t most = size->kind == FNZI_EXPR_NUMBER ? size->num : INT64_MAX;
   if (*out && fnzi_expr_is_linear(*out, &of) && fnzi_is_data_symbol(of))
     FNZI_PUSH(d->s->set.ctx, &d->s->bounds, ((fnzi_slice_bound){of, most}));
-  return *out ? clip(d, *out, size, out) : FNZ_OK;
+  if (!*out)
+    return FNZ_OK;
+  /* A bound clipped to its dimension: Max(0, Min(size, v)). */
+  const fnzi_expr *v = *out;
+  const fnzi_expr *zero;
+  FNZ_TRY(fnzi_expr_number(&d->s->set, 0, 1, &zero));
+  FNZ_TRY(from_end(d, v, size, &v));
+  FNZ_TRY(call(d, FNZI_FUNCTION_MIN, size, v, &v));
+  return call(d, FNZI_FUNCTION_MAX, zero, v, out);
 }
 
 /* --- slices ----------------------------------------------------------------------------------- */
@@ -255,21 +253,17 @@ static fnz_status define_results(fnzi_sizes *s, const fnzi_graph *graph, uint32_
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
-/* Defines results of regions; in bodies, slices are left out. */
-static fnz_status see_graph(definer *d, bool slices) {
-  FNZ_TRY(find_births(d));
-  for (size_t n = 0; n < d->graph->nodes.count; n++)
-    if (fnzi_is_hop(&d->graph->nodes.data[n]))
-      FNZ_TRY(define_results(d->s, d->graph, (uint32_t)n, d->born));
-    else if (slices)
-      FNZ_TRY(see_node(d, n));
-  return FNZ_OK;
-}
 
 fnz_status fnzi_sizes_define(fnzi_sizes *s) {
   for (size_t i = 0; i < s->program->graphs.count; i++) {
     definer d = {.s = s, .graph = fnzi_graph_at(s->program, (uint32_t)i)};
-    FNZ_TRY(see_graph(&d, i == 0));
+    /* In bodies, slices are left out. */
+    FNZ_TRY(find_births(&d));
+    for (size_t n = 0; n < d.graph->nodes.count; n++)
+      if (fnzi_is_hop(&d.graph->nodes.data[n]))
+        FNZ_TRY(define_results(d.s, d.graph, (uint32_t)n, d.born));
+      else if (i == 0)
+        FNZ_TRY(see_node(&d, n));
   }
   return FNZ_OK;
 }

@@ -20,23 +20,17 @@ void fnzi_draw_start(fnzi_draw *d, fnzi_sizes *sizes, uint64_t seed) {
   *d = (fnzi_draw){sizes, seed * 2654435769u + 1, USUAL_SPAN};
 }
 
-/* Bounds of slices count from the end where they are negative. */
-static int64_t least_bound(const fnzi_slice_bound *b) {
-  return b->most < FNZI_LARGEST_END ? -b->most - 1 : -LEAST_USUAL;
-}
-
-/* Bounds past the end of the dimension are clipped to it. */
-static int64_t most_bound(const fnzi_slice_bound *b) {
-  return b->most < FNZI_LARGEST_END ? b->most + 2 : INT64_MAX;
-}
-
 fnz_status fnzi_draw_bounds(const fnzi_sizes *s, fnzi_arena *arena, fnzi_bounds **out) {
   FNZI_NEW(arena, s->set.all.count, out);
   for (size_t i = 0; i < s->set.all.count; i++)
     (*out)[i] = (fnzi_bounds){fnzi_is_data_symbol(s->set.all.data[i]) ? INT64_MIN : 0, INT64_MAX};
   for (size_t i = 0; i < s->bounds.count; i++) {
-    fnzi_bounds *b = &(*out)[s->bounds.data[i].symbol->id];
-    *b = (fnzi_bounds){least_bound(&s->bounds.data[i]), most_bound(&s->bounds.data[i])};
+    /* Bounds of slices count from the end where they are negative, and are clipped to the dimension
+     * where they are past its end. */
+    const fnzi_slice_bound *of = &s->bounds.data[i];
+    const bool is_small = of->most < FNZI_LARGEST_END;
+    (*out)[of->symbol->id] =
+        (fnzi_bounds){is_small ? -of->most - 1 : -LEAST_USUAL, is_small ? of->most + 2 : INT64_MAX};
   }
   for (size_t i = 0; i < s->conditions.count; i++) {
     const fnzi_condition *c = &s->conditions.data[i];
@@ -87,25 +81,6 @@ static fnz_status find_divisor(const fnzi_sizes *s, const fnzi_expr *symbol, fnz
   return FNZ_OK;
 }
 
-/* The more it is divided by, the farther usual numbers must be apart. */
-static int64_t span_of(const usual *u, size_t i) {
-  const int64_t by = u->divisors[i], wanted = by * QUOTIENTS;
-  if (by < COARSE)
-    return u->span;
-  return u->far * (wanted < WIDEST ? wanted : WIDEST) / USUAL_SPAN;
-}
-
-/* A bound of a slice selects some elements but not all, if the range allows it. */
-static void keep_within_slices(const usual *u, const fnzi_expr *symbol, fnzi_bounds *b) {
-  for (size_t i = 0; i < u->draw->sizes->bounds.count; i++) {
-    const fnzi_slice_bound *of = &u->draw->sizes->bounds.data[i];
-    if (of->symbol != symbol || of->most - 3 < b->min || of->most > b->max)
-      continue;
-    b->min += b->min == 0;
-    b->max = of->most - 1;
-  }
-}
-
 /* The least number is `wanted`, unless little would be left of the span. */
 static void begin_at(fnzi_bounds *b, int64_t wanted, int64_t span) {
   if (b->min < wanted && b->max > wanted + span / 2)
@@ -116,14 +91,23 @@ static void begin_at(fnzi_bounds *b, int64_t wanted, int64_t span) {
 static fnzi_bounds usual_bounds(const usual *u, size_t place) {
   const fnzi_expr *symbol = u->draw->sizes->free.data[place];
   fnzi_bounds b = u->bounds[symbol->id];
-  int64_t span = span_of(u, place);
+  /* The more it is divided by, the farther usual numbers must be apart. */
+  const int64_t by = u->divisors[place], wanted = by * QUOTIENTS;
+  int64_t span = by < COARSE ? u->span : u->far * (wanted < WIDEST ? wanted : WIDEST) / USUAL_SPAN;
   if (b.max < b.min) /* no number keeps to it */
     return (fnzi_bounds){b.min, b.min};
   if (b.min < 0 && b.max > 0)
     b.min = 0;
   if (b.min == INT64_MIN)
     b.min = b.max < INT64_MIN + span ? b.min : b.max - span;
-  keep_within_slices(u, symbol, &b);
+  /* A bound of a slice selects some elements but not all, if the range allows it. */
+  for (size_t i = 0; i < u->draw->sizes->bounds.count; i++) {
+    const fnzi_slice_bound *of = &u->draw->sizes->bounds.data[i];
+    if (of->symbol != symbol || of->most - 3 < b.min || of->most > b.max)
+      continue;
+    b.min += b.min == 0;
+    b.max = of->most - 1;
+  }
   if (span >= LEAST_USUAL)
     begin_at(&b, LEAST_USUAL, span);
   if (!fnzi_is_data_symbol(symbol))
@@ -141,11 +125,6 @@ static bool is_narrow(const usual *u, const fnzi_expr *symbol) {
   return false;
 }
 
-static bool is_taken(const usual *u, const int64_t *number) {
-  uint64_t unused;
-  return fnzi_map_get(&u->taken, number, sizeof *number, &unused);
-}
-
 static fnz_status draw_one(usual *u, fnzi_point *point, size_t i, bool distinct) {
   const fnzi_expr *symbol = u->draw->sizes->free.data[i];
   const fnzi_bounds b = usual_bounds(u, i);
@@ -153,7 +132,8 @@ static fnz_status draw_one(usual *u, fnzi_point *point, size_t i, bool distinct)
   distinct = distinct && !is_narrow(u, symbol);
   for (size_t tries = 0; tries < 8; tries++) {
     *number = b.min + (int64_t)(fnzi_draw_next(u->draw) % (uint64_t)(b.max - b.min + 1));
-    if (!distinct || !is_taken(u, number))
+    uint64_t unused;
+    if (!distinct || !fnzi_map_get(&u->taken, number, sizeof *number, &unused))
       break;
   }
   if (distinct)
@@ -161,24 +141,20 @@ static fnz_status draw_one(usual *u, fnzi_point *point, size_t i, bool distinct)
   return fnzi_point_set(point, symbol, *number);
 }
 
-static fnz_status draw_once(usual *u, fnzi_point *point, bool distinct, bool *found) {
-  const fnzi_condition *broken = NULL;
-  fnz_status status = FNZ_OK;
-  fnzi_map_init(&u->taken, u->draw->sizes->set.ctx);
-  for (size_t i = 0; i < u->draw->sizes->free.count && status == FNZ_OK; i++)
-    status = draw_one(u, point, i, distinct);
-  fnzi_map_free(&u->taken);
-  FNZ_TRY(status);
-  FNZ_TRY(fnzi_equations_draw(u->draw, u->bounds, point));
-  FNZ_TRY(fnzi_sizes_admit(u->draw->sizes, point, &broken));
-  *found = !broken;
-  return FNZ_OK;
-}
-
 static fnz_status draw_within(usual *u, fnzi_point *point, size_t tries, bool *found) {
   *found = false;
-  for (size_t i = 0; i < tries && !*found; i++)
-    FNZ_TRY(draw_once(u, point, i < tries / 2, found));
+  for (size_t i = 0; i < tries && !*found; i++) {
+    const fnzi_condition *broken = NULL;
+    fnz_status status = FNZ_OK;
+    fnzi_map_init(&u->taken, u->draw->sizes->set.ctx);
+    for (size_t k = 0; k < u->draw->sizes->free.count && status == FNZ_OK; k++)
+      status = draw_one(u, point, k, i < tries / 2);
+    fnzi_map_free(&u->taken);
+    FNZ_TRY(status);
+    FNZ_TRY(fnzi_equations_draw(u->draw, u->bounds, point));
+    FNZ_TRY(fnzi_sizes_admit(u->draw->sizes, point, &broken));
+    *found = !broken;
+  }
   return FNZ_OK;
 }
 

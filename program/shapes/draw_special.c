@@ -116,27 +116,25 @@ static void find_taken(const fnzi_sizes *s, taken *t) {
   }
 }
 
-/* Changes the number of a symbol so that `e` has the value of `like`, which does not change. */
-static fnz_status solve_by(special *p, const fnzi_expr *symbol, const fnzi_expr *e,
-                           const fnzi_expr *like) {
-  bool known, solved, wrong;
-  int64_t old, wanted, number;
-  FNZ_TRY(fnzi_point_int(p->point, symbol, &known, &old));
-  FNZ_TRY(fnzi_point_int(p->point, like, &known, &wanted));
-  if (!known)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_point_unset(p->point, symbol));
-  FNZ_TRY(fnzi_point_int(p->point, like, &p->found, &number));
-  FNZ_TRY(fnzi_point_solve(p->point, e, wanted, &solved, &wrong));
-  FNZ_TRY(fnzi_point_int(p->point, symbol, &known, &number));
-  p->found = p->found && known && may_be(bounds_of(p, symbol), number);
-  return p->found ? FNZ_OK : fnzi_point_set(p->point, symbol, old);
-}
-
 /* The first symbol by which the one becomes equal to the other. */
 static fnz_status solve_by_any(special *p, const fnzi_expr *one, const fnzi_expr *other) {
-  for (size_t f = 0; f < p->s->free.count && !p->found; f++)
-    FNZ_TRY(solve_by(p, p->s->free.data[f], one, other));
+  for (size_t f = 0; f < p->s->free.count && !p->found; f++) {
+    /* The symbol gets a number at which `one` has the value of `other`, which must not change. */
+    const fnzi_expr *symbol = p->s->free.data[f];
+    bool known, solved, wrong;
+    int64_t old, wanted, number;
+    FNZ_TRY(fnzi_point_int(p->point, symbol, &known, &old));
+    FNZ_TRY(fnzi_point_int(p->point, other, &known, &wanted));
+    if (known) {
+      FNZ_TRY(fnzi_point_unset(p->point, symbol));
+      FNZ_TRY(fnzi_point_int(p->point, other, &p->found, &number));
+      FNZ_TRY(fnzi_point_solve(p->point, one, wanted, &solved, &wrong));
+      FNZ_TRY(fnzi_point_int(p->point, symbol, &known, &number));
+      p->found = p->found && known && may_be(bounds_of(p, symbol), number);
+      if (!p->found)
+        FNZ_TRY(fnzi_point_set(p->point, symbol, old));
+    }
+  }
   return FNZ_OK;
 }
 
@@ -246,24 +244,22 @@ static fnz_status find_lengths(const special *p, numbers *lengths) {
   return FNZ_OK;
 }
 
-static fnz_status set_by_symbol(special *p, const fnzi_expr *symbol, const fnzi_expr *e,
-                                int64_t wanted) {
-  int64_t old, number;
-  bool had, known;
-  FNZ_TRY(fnzi_point_int(p->point, symbol, &had, &old));
-  for (int64_t n = -1; n >= -LARGEST_CONSTANT && had && !p->found; n--) {
-    FNZ_TRY(fnzi_point_set(p->point, symbol, n));
-    FNZ_TRY(fnzi_point_int(p->point, e, &known, &number));
-    p->found = known && number == wanted && may_be(bounds_of(p, symbol), n);
-  }
-  return had && !p->found ? fnzi_point_set(p->point, symbol, old) : FNZ_OK;
-}
-
 /* Sets a data-dependent scalar so that `e` has the value `wanted`, if a value near 0 does that. */
 static fnz_status set_by_data(special *p, const fnzi_expr *e, int64_t wanted) {
   for (size_t i = 0; i < p->s->free.count && !p->found; i++)
-    if (fnzi_is_data_symbol(p->s->free.data[i]))
-      FNZ_TRY(set_by_symbol(p, p->s->free.data[i], e, wanted));
+    if (fnzi_is_data_symbol(p->s->free.data[i])) {
+      const fnzi_expr *symbol = p->s->free.data[i];
+      int64_t old, number;
+      bool had, known;
+      FNZ_TRY(fnzi_point_int(p->point, symbol, &had, &old));
+      for (int64_t n = -1; n >= -LARGEST_CONSTANT && had && !p->found; n--) {
+        FNZ_TRY(fnzi_point_set(p->point, symbol, n));
+        FNZ_TRY(fnzi_point_int(p->point, e, &known, &number));
+        p->found = known && number == wanted && may_be(bounds_of(p, symbol), n);
+      }
+      if (had && !p->found)
+        FNZ_TRY(fnzi_point_set(p->point, symbol, old));
+    }
   return FNZ_OK;
 }
 

@@ -480,21 +480,16 @@ static fnz_status replace_symbol(fnzi_size_facts *f, const fnzi_expr *e, bool *d
   return move_facts(f, symbol, meaning);
 }
 
-/* Mod(a, n) is 0 for a number n. */
-static fnz_status add_no_remainder(fnzi_size_facts *f, const fnzi_expr *e) {
-  bool is_mod = e->kind == FNZI_EXPR_CALL &&
-                (e->function == FNZI_FUNCTION_MOD || e->function == FNZI_FUNCTION_PYTHON_MOD);
-  const fnzi_expr *n = is_mod ? e->parts[1].expr : NULL;
-  if (!n || n->kind != FNZI_EXPR_NUMBER || n->den != 1 || !e->parts[0].expr->is_whole)
-    return FNZ_OK;
-  return add_divisor(f, e->parts[0].expr, n->num);
-}
-
 fnz_status fnzi_size_facts_add_zero(fnzi_size_facts *f, const fnzi_expr *e) {
   const fnzi_expr *minus;
   bool done = false, made;
   FNZ_TRY(fnzi_size_facts_plain(f, e, &e));
-  FNZ_TRY(add_no_remainder(f, e));
+  /* Mod(a, n) is 0 for a number n. */
+  bool is_mod = e->kind == FNZI_EXPR_CALL &&
+                (e->function == FNZI_FUNCTION_MOD || e->function == FNZI_FUNCTION_PYTHON_MOD);
+  const fnzi_expr *n = is_mod ? e->parts[1].expr : NULL;
+  if (n && n->kind == FNZI_EXPR_NUMBER && n->den == 1 && e->parts[0].expr->is_whole)
+    FNZ_TRY(add_divisor(f, e->parts[0].expr, n->num));
   if (e->is_whole && e->kind == FNZI_EXPR_SUM)
     FNZ_TRY(replace_symbol(f, e, &done));
   if (done)

@@ -86,18 +86,6 @@ static void mark_args(const fnzi_graph *graph, const fnz_arg *args, uint32_t cou
   }
 }
 
-/* By the ids of expressions, in the arena: all that the numbers of a node are made of. */
-static fnz_status find_parts(fnzi_ints *s, const fnzi_graph *graph, const fnzi_node *node,
-                             uint8_t **out) {
-  FNZI_NEW(&s->arena, s->set->all.count, out);
-  mark_args(graph, node->args, node->nargs, *out);
-  mark_args(graph, node->outputs, node->noutputs, *out);
-  for (size_t id = s->set->all.count; id-- > 0;) /* parts have lower ids */
-    for (uint32_t i = 0; (*out)[id] && i < s->set->all.data[id]->count; i++)
-      (*out)[s->set->all.data[id]->parts[i].expr->id] = 1;
-  return FNZ_OK;
-}
-
 static fnz_status keep_number(fnzi_ints *s, const fnzi_expr *symbol, const char *question,
                               bool *out) {
   fnzi_int word;
@@ -115,7 +103,14 @@ static fnz_status keep_numbers(fnzi_ints *s, const fnz_program *words, const fnz
                                bool *out) {
   const fnzi_node *node = fnzi_node_at(words, at->graph, at->node);
   uint8_t *is_part;
-  FNZ_TRY(find_parts(s, fnzi_graph_at(words, at->graph), node, &is_part));
+  /* `is_part` marks, by ids, all that the numbers of the node are made of. */
+  const fnzi_graph *graph = fnzi_graph_at(words, at->graph);
+  FNZI_NEW(&s->arena, s->set->all.count, &is_part);
+  mark_args(graph, node->args, node->nargs, is_part);
+  mark_args(graph, node->outputs, node->noutputs, is_part);
+  for (size_t id = s->set->all.count; id-- > 0;) /* parts have lower ids */
+    for (uint32_t i = 0; is_part[id] && i < s->set->all.data[id]->count; i++)
+      is_part[s->set->all.data[id]->parts[i].expr->id] = 1;
   s->at = *at;
   for (size_t i = 0; i < s->sizes->free.count; i++)
     if (is_part[s->sizes->free.data[i]->id])

@@ -38,19 +38,6 @@ static fnz_status move_all(fnzi_instance *i, fnzi_maker *m) {
   return FNZ_OK;
 }
 
-static fnz_status make(fnzi_instance *i, fnzi_maker *m) {
-  fnzi_arena_init(&i->arena, m->ctx);
-  fnzi_arena_init(&i->kept, m->ctx);
-  fnzi_map_init(&i->known, m->ctx);
-  i->ctx = m->ctx;
-  m->instance = i;
-  fnz_status status = fnzi_maker_run(m);
-  i->program = m->to;
-  if (status != FNZ_OK)
-    fnzi_instance_free(i);
-  return status;
-}
-
 fnz_status fnzi_instance_move(fnzi_instance *i, const fnzi_sizes *sizes, fnzi_point *point) {
   fnzi_maker m = {.ctx = sizes->set.ctx,
                   .sizes = sizes,
@@ -58,7 +45,18 @@ fnz_status fnzi_instance_move(fnzi_instance *i, const fnzi_sizes *sizes, fnzi_po
                   .readings = FNZI_READINGS_KEPT,
                   .from = sizes->program,
                   .to = i->program};
-  return i->program ? move_all(i, &m) : make(i, &m);
+  if (i->program)
+    return move_all(i, &m);
+  fnzi_arena_init(&i->arena, m.ctx);
+  fnzi_arena_init(&i->kept, m.ctx);
+  fnzi_map_init(&i->known, m.ctx);
+  i->ctx = m.ctx;
+  m.instance = i;
+  fnz_status status = fnzi_maker_run(&m);
+  i->program = m.to;
+  if (status != FNZ_OK)
+    fnzi_instance_free(i);
+  return status;
 }
 
 void fnzi_instance_free(fnzi_instance *i) {

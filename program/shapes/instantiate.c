@@ -21,21 +21,19 @@
 enum { HIDDEN, SHOWN, NEVER };
 
 /* --- numbers ---------------------------------------------------------------------------------- */
-/* Why a text is no expression. Uses a set of its own, so that partial expressions do not enter a
- * shared set. */
-static fnz_status parse_alone(fnzi_maker *m, const char *text) {
-  const fnzi_expr *e;
-  fnzi_exprs set;
-  fnzi_exprs_init(&set, m->ctx);
-  fnz_status status = fnzi_expr_parse(&set, text, strlen(text), &e);
-  fnzi_exprs_free(&set);
-  return status;
-}
 
 static fnz_status no_number(fnzi_maker *m, const fnzi_value *v) {
   const char *text = v->symbol ? m->from->symbols.data[v->symbol].text : "";
-  if (v->symbol && !m->sizes->symbols[v->symbol])
-    FNZ_TRY(fnzi_at(m->ctx, parse_alone(m, text), "%s", v->name));
+  if (v->symbol && !m->sizes->symbols[v->symbol]) {
+    /* The failure says why the text is no expression. A set of its own keeps partial expressions
+     * out of the shared one. */
+    const fnzi_expr *e;
+    fnzi_exprs set;
+    fnzi_exprs_init(&set, m->ctx);
+    fnz_status status = fnzi_expr_parse(&set, text, strlen(text), &e);
+    fnzi_exprs_free(&set);
+    FNZ_TRY(fnzi_at(m->ctx, status, "%s", v->name));
+  }
   return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, v->name,
                    "the number %s (%s) is not known from the sizes of inputs", v->name, text);
 }
@@ -118,20 +116,16 @@ bool fnzi_is_unlabelled(const fnz_op *op) {
   return !op || fnzi_op_is_sizing(op);
 }
 
-/* A comparison over hashes has to see which expression a float is, not its value. */
-static fnz_status label(const fnzi_maker *m, uint64_t value, fnz_arg *arg) {
-  uint32_t symbol = m->graph->values.data[value].symbol;
-  const fnzi_expr *e = symbol ? m->sizes->symbols[symbol] : NULL;
-  bool literal = e && (e->kind == FNZI_EXPR_NUMBER || e->kind == FNZI_EXPR_REAL);
-  if (arg->tag == FNZ_ARG_FLOAT && e && !literal)
-    return fnzi_point_label(m->point, e, arg->u.f, &arg->u.f);
-  return FNZ_OK;
-}
-
 fnz_status fnzi_maker_number(fnzi_maker *m, uint64_t value, bool labels, fnz_arg *out) {
   FNZ_TRY(number_of(m, value, out));
-  if (labels && !m->ints)
-    FNZ_TRY(label(m, value, out));
+  if (labels && !m->ints) {
+    /* A comparison over hashes has to see which expression a float is, not its value. */
+    uint32_t symbol = m->graph->values.data[value].symbol;
+    const fnzi_expr *e = symbol ? m->sizes->symbols[symbol] : NULL;
+    bool literal = e && (e->kind == FNZI_EXPR_NUMBER || e->kind == FNZI_EXPR_REAL);
+    if (out->tag == FNZ_ARG_FLOAT && e && !literal)
+      FNZ_TRY(fnzi_point_label(m->point, e, out->u.f, &out->u.f));
+  }
   return FNZ_OK;
 }
 

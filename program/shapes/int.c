@@ -213,28 +213,23 @@ static fnz_status divide_term(fnzi_exprs *set, const fnzi_shapes_part *term, con
   return FNZ_OK;
 }
 
-/* The terms of `a` that `by` divides, divided by it. */
-static fnz_status divide_terms(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *by,
-                               const fnzi_expr **out) {
-  const fnzi_shapes_part one = {a, 1, 1}, *parts = a->kind == FNZI_EXPR_SUM ? a->parts : &one;
-  const uint32_t count = a->kind == FNZI_EXPR_SUM ? a->count : 1;
-  const fnzi_expr *term;
-  FNZ_TRY(fnzi_expr_number(set, 0, 1, out));
-  for (uint32_t i = 0; i < count; i++) {
-    FNZ_TRY(divide_term(set, &parts[i], by, &term));
-    if (term)
-      FNZ_TRY(fnzi_expr_add(set, *out, term, out));
-  }
-  return FNZ_OK;
-}
-
 /* A divisor of several terms divides by its first one. */
 static fnz_status divide_sum(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
                              const fnzi_expr **out) {
   const fnzi_expr *lead = b;
   if (b->kind == FNZI_EXPR_SUM)
     FNZ_TRY(fnzi_expr_scale(s->set, b->parts[0].expr, b->parts[0].num, b->parts[0].den, &lead));
-  return divide_terms(s->set, a, lead, out);
+  /* The terms of `a` that `lead` divides are divided by it; others are left out. */
+  const fnzi_shapes_part one = {a, 1, 1}, *parts = a->kind == FNZI_EXPR_SUM ? a->parts : &one;
+  const uint32_t count = a->kind == FNZI_EXPR_SUM ? a->count : 1;
+  const fnzi_expr *term;
+  FNZ_TRY(fnzi_expr_number(s->set, 0, 1, out));
+  for (uint32_t i = 0; i < count; i++) {
+    FNZ_TRY(divide_term(s->set, &parts[i], lead, &term));
+    if (term)
+      FNZ_TRY(fnzi_expr_add(s->set, *out, term, out));
+  }
+  return FNZ_OK;
 }
 
 static fnzi_int divide_down(fnzi_int a, fnzi_int b) {
@@ -282,18 +277,15 @@ fnzi_int fnzi_int_max(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   return fnzi_int_same(a, b) ? a : compute(s, greatest, a, b);
 }
 
-/* An index that may be below 0 or not; derived_symbols.c has the same form for bounds. */
-static fnzi_int from_either(fnzi_ints *s, fnzi_int index, fnzi_int size) {
+fnzi_int fnzi_int_from_end(fnzi_ints *s, fnzi_int index, fnzi_int size) {
   const fnzi_int zero = {0}, one = {1};
+  if (fnzi_int_is_at_least(s, index, zero))
+    return index;
+  if (fnzi_int_is_less(s, index, zero))
+    return fnzi_int_add(s, index, size);
+  /* It may be below 0 or not; derived_symbols.c has the same form for bounds. */
   const fnzi_int below = fnzi_int_max(s, zero, fnzi_int_sub(s, zero, index));
   return fnzi_int_add(s, index, fnzi_int_mul(s, size, fnzi_int_min(s, one, below)));
-}
-
-fnzi_int fnzi_int_from_end(fnzi_ints *s, fnzi_int index, fnzi_int size) {
-  const fnzi_int zero = {0};
-  return fnzi_int_is_at_least(s, index, zero) ? index
-         : fnzi_int_is_less(s, index, zero)   ? fnzi_int_add(s, index, size)
-                                              : from_either(s, index, size);
 }
 
 void fnzi_int_assume_same(fnzi_ints *s, fnzi_int a, fnzi_int b) {

@@ -44,10 +44,6 @@ static fnzi_bounds product(fnzi_bounds a, fnzi_bounds b) {
   return out;
 }
 
-static fnzi_bounds scaled(fnzi_bounds b, int64_t by) {
-  return product(b, (fnzi_bounds){by, by});
-}
-
 /* n / d rounded down; an end without a bound stays. */
 static int64_t floor_end(int64_t n, int64_t d) {
   return is_end(n) ? n : fnzi_ratio_floor((fnzi_ratio_t){n, d});
@@ -69,7 +65,8 @@ static int64_t denominator(const fnzi_expr *e) {
 
 /* Adds num/den * b, as a multiple of 1/d. */
 static void add_term(fnzi_bounds *sum, fnzi_bounds b, int64_t num, int64_t by) {
-  b = scaled(b, times(num, by));
+  const int64_t factor = times(num, by);
+  b = product(b, (fnzi_bounds){factor, factor});
   sum->min = plus(sum->min, b.min, INT64_MIN);
   sum->max = plus(sum->max, b.max, INT64_MAX);
 }

@@ -33,14 +33,6 @@ static fnz_status keep(fnzi_ints *s, fnzi_point *point, bool found, fnz_status s
   return status;
 }
 
-static fnz_status add_usual(fnzi_ints *s, fnzi_draw *draw) {
-  fnzi_point point;
-  bool found = false;
-  fnzi_point_init(&point, s->set);
-  fnz_status status = fnzi_draw_numbers(draw, &point, &found);
-  return keep(s, &point, found, status);
-}
-
 static fnz_status add_recorded(fnzi_ints *s) {
   const fnzi_condition *broken = NULL;
   fnzi_point point;
@@ -64,8 +56,13 @@ static fnz_status add_special(fnzi_ints *s, fnzi_draw *draw, size_t k, bool *mor
 
 fnz_status fnzi_ints_points_draw(fnzi_ints *s, fnzi_draw *draw) {
   bool more = true;
-  for (size_t i = 0; i < USUAL_DRAWS && s->points.count < USUAL; i++)
-    FNZ_TRY(add_usual(s, draw));
+  for (size_t i = 0; i < USUAL_DRAWS && s->points.count < USUAL; i++) {
+    fnzi_point point;
+    bool found = false;
+    fnzi_point_init(&point, s->set);
+    fnz_status status = fnzi_draw_numbers(draw, &point, &found);
+    FNZ_TRY(keep(s, &point, found, status));
+  }
   s->points.usual = s->points.count;
   FNZ_TRY(add_recorded(s));
   for (size_t k = 0; more && s->points.usual && k < MOST_SPECIAL; k++)

@@ -289,21 +289,6 @@ static fnz_status row_for(fnzi_size_facts *f, const fnzi_expr *e, question q, fn
   return FNZ_OK;
 }
 
-static fnz_status prove(fnzi_size_facts *f, const fnzi_expr *e, question q, bool *yes) {
-  uint32_t tries = FNZI_PROOF_TRIES;
-  fnzi_row row;
-  bool fits;
-  FNZ_TRY(row_for(f, e, q, &row, &fits));
-  if (!fits)
-    return FNZ_OK;
-  *yes = fnzi_row_least(f, &row) >= 0;
-  if (!*yes)
-    FNZ_TRY(prove_with_one(f, &row, &tries, yes));
-  if (!*yes)
-    FNZ_TRY(prove_with_two(f, &row, &tries, yes));
-  return *yes ? FNZ_OK : prove_by_cases(f, &row, &tries, yes);
-}
-
 /* An answer is remembered: a proof for ever, else until there is something new. */
 static fnz_status ask(fnzi_size_facts *f, const fnzi_expr *e, question q, bool *yes) {
   fnzi_knowledge *k;
@@ -312,7 +297,19 @@ static fnz_status ask(fnzi_size_facts *f, const fnzi_expr *e, question q, bool *
   *yes = (k->proved & q) != 0 || is_plain(k->bounds, q);
   if (*yes || ((k->failed & q) && k->asked_at == news))
     return FNZ_OK;
-  FNZ_TRY(prove(f, e, q, yes));
+  uint32_t tries = FNZI_PROOF_TRIES;
+  fnzi_row row;
+  bool fits;
+  FNZ_TRY(row_for(f, e, q, &row, &fits));
+  if (fits) {
+    *yes = fnzi_row_least(f, &row) >= 0;
+    if (!*yes)
+      FNZ_TRY(prove_with_one(f, &row, &tries, yes));
+    if (!*yes)
+      FNZ_TRY(prove_with_two(f, &row, &tries, yes));
+    if (!*yes)
+      FNZ_TRY(prove_by_cases(f, &row, &tries, yes));
+  }
   k = &f->of.data[e->id];
   if (*yes)
     k->proved |= (uint8_t)q;
@@ -366,9 +363,6 @@ static fnz_status is_zero(fnzi_size_facts *f, const fnzi_expr *e, fnzi_truth *ou
 }
 
 /* --- questions -------------------------------------------------------------------------------- */
-static fnzi_truth negated(fnzi_truth t) {
-  return t == FNZI_MAYBE ? t : t == FNZI_YES ? FNZI_NO : FNZI_YES;
-}
 
 fnz_status fnzi_size_facts_compare(fnzi_size_facts *f, fnzi_function relation, const fnzi_expr *a,
                                    const fnzi_expr *b, fnzi_truth *out) {
@@ -385,7 +379,7 @@ fnz_status fnzi_size_facts_compare(fnzi_size_facts *f, fnzi_function relation, c
     return is_zero(f, d, out);
   case FNZI_FUNCTION_NE:
     FNZ_TRY(is_zero(f, d, out));
-    *out = negated(*out);
+    *out = *out == FNZI_MAYBE ? *out : *out == FNZI_YES ? FNZI_NO : FNZI_YES;
     return FNZ_OK;
   case FNZI_FUNCTION_LT:
     return ask_both(f, d, LESS, AT_LEAST, out);

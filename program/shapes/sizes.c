@@ -44,20 +44,6 @@ static int64_t least_of(const fnzi_expr *e, int64_t min) {
   return e->kind == FNZI_EXPR_SYMBOL && e->atom_text[0] == 's' && min == 2 ? 0 : min;
 }
 
-static fnz_status add_range(fnzi_sizes *s, const fnzi_range *r) {
-  const fnzi_expr *e;
-  fnz_status status = fnzi_expr_parse(&s->set, r->symbol, strlen(r->symbol), &e);
-  return status == FNZ_OK ? add_condition(s, e, least_of(e, r->min), r->max, FNZI_CONDITION_RANGE)
-                          : fnzi_at(s->set.ctx, status, "range %.80s", r->symbol);
-}
-
-static fnz_status add_guard(fnzi_sizes *s, const char *text) {
-  const fnzi_expr *e;
-  fnz_status status = fnzi_expr_parse(&s->set, text, strlen(text), &e);
-  return status == FNZ_OK ? add_condition(s, e, 1, 1, FNZI_CONDITION_GUARD)
-                          : fnzi_at(s->set.ctx, status, "guard %.80s", text);
-}
-
 static fnz_status add_assertions(fnzi_sizes *s, const fnzi_graph *g) {
   for (size_t n = 0; n < g->nodes.count; n++) {
     const fnzi_node *node = &g->nodes.data[n];
@@ -73,11 +59,22 @@ static fnz_status add_assertions(fnzi_sizes *s, const fnzi_graph *g) {
 
 static fnz_status add_conditions(fnzi_sizes *s) {
   const fnz_program *p = s->program;
-  for (size_t i = 0; i < p->ranges.count; i++)
-    FNZ_TRY(add_range(s, &p->ranges.data[i]));
+  for (size_t i = 0; i < p->ranges.count; i++) {
+    const fnzi_range *r = &p->ranges.data[i];
+    const fnzi_expr *e;
+    fnz_status status = fnzi_expr_parse(&s->set, r->symbol, strlen(r->symbol), &e);
+    FNZ_TRY(status == FNZ_OK
+                ? add_condition(s, e, least_of(e, r->min), r->max, FNZI_CONDITION_RANGE)
+                : fnzi_at(s->set.ctx, status, "range %.80s", r->symbol));
+  }
   for (size_t i = 0; i < p->guards.count; i++)
-    if (p->guards.data[i].kind == FNZ_GUARD_CONDITION)
-      FNZ_TRY(add_guard(s, p->guards.data[i].text));
+    if (p->guards.data[i].kind == FNZ_GUARD_CONDITION) {
+      const char *text = p->guards.data[i].text;
+      const fnzi_expr *e;
+      fnz_status status = fnzi_expr_parse(&s->set, text, strlen(text), &e);
+      FNZ_TRY(status == FNZ_OK ? add_condition(s, e, 1, 1, FNZI_CONDITION_GUARD)
+                               : fnzi_at(s->set.ctx, status, "guard %.80s", text));
+    }
   for (size_t i = 0; i < p->graphs.count; i++)
     FNZ_TRY(add_assertions(s, &p->graphs.data[i]));
   return FNZ_OK;
@@ -90,21 +87,6 @@ static void see_asked(const fnzi_sizes *s, const fnzi_graph *g, const fnz_arg *a
     if (symbol && s->symbols[symbol])
       s->asked[s->symbols[symbol]->id] = true;
   }
-}
-
-/* A node that only computes other numbers requires nothing itself. */
-static fnz_status mark_asked(fnzi_sizes *s) {
-  size_t count = s->set.all.count;
-  FNZI_NEW(&s->set.arena, count, &s->asked);
-  for (size_t i = 0; i < s->program->graphs.count; i++) {
-    const fnzi_graph *g = &s->program->graphs.data[i];
-    see_asked(s, g, g->outputs, g->noutputs);
-    for (size_t n = 0; n < g->nodes.count; n++)
-      if (!fnzi_is_size_node(&g->nodes.data[n]))
-        see_asked(s, g, g->nodes.data[n].args, g->nodes.data[n].nargs);
-  }
-  fnzi_mark_parts(s, count, s->asked);
-  return FNZ_OK;
 }
 
 static void use(const fnzi_sizes *s, uint32_t symbol, uint8_t *used) {
@@ -146,7 +128,17 @@ fnz_status fnzi_sizes_open(fnzi_sizes *s, fnz_context *ctx, const fnz_program *p
   FNZ_TRY(add_conditions(s));
   FNZ_TRY(fnzi_sizes_check_determined(s));
   s->own = s->set.all.count;
-  FNZ_TRY(mark_asked(s));
+  /* A node that only computes other numbers requires nothing itself. */
+  size_t count = s->set.all.count;
+  FNZI_NEW(&s->set.arena, count, &s->asked);
+  for (size_t i = 0; i < s->program->graphs.count; i++) {
+    const fnzi_graph *g = &s->program->graphs.data[i];
+    see_asked(s, g, g->outputs, g->noutputs);
+    for (size_t n = 0; n < g->nodes.count; n++)
+      if (!fnzi_is_size_node(&g->nodes.data[n]))
+        see_asked(s, g, g->nodes.data[n].args, g->nodes.data[n].nargs);
+  }
+  fnzi_mark_parts(s, count, s->asked);
   return list_free(s);
 }
 
@@ -201,16 +193,6 @@ static bool is_free(const fnzi_sizes *s, const fnzi_expr *symbol) {
   return false;
 }
 
-/* Symbols of strides and offsets only are not drawn, and are not taken from the record. */
-static fnz_status unset_others(const fnzi_sizes *s, fnzi_point *point) {
-  for (size_t i = 0; i < s->set.all.count; i++) {
-    const fnzi_expr *e = s->set.all.data[i];
-    if (e->kind == FNZI_EXPR_SYMBOL && !is_free(s, e))
-      FNZ_TRY(fnzi_point_unset(point, e));
-  }
-  return FNZ_OK;
-}
-
 /* A guard may say the only number of a symbol that no value has any more. */
 static fnz_status solve_by_guards(const fnzi_sizes *s, fnzi_point *point) {
   for (size_t i = 0; i < s->conditions.count; i++) {
@@ -238,7 +220,12 @@ fnz_status fnzi_sizes_recorded(const fnzi_sizes *s, fnzi_point *point, bool *com
       FNZ_TRY(fnzi_point_solve(point, s->symbols[i], symbol->hint, &solved, &wrong));
   }
   FNZ_TRY(solve_by_guards(s, point));
-  FNZ_TRY(unset_others(s, point));
+  /* Symbols of strides and offsets only are not drawn, and are not taken from the record. */
+  for (size_t i = 0; i < s->set.all.count; i++) {
+    const fnzi_expr *e = s->set.all.data[i];
+    if (e->kind == FNZI_EXPR_SYMBOL && !is_free(s, e))
+      FNZ_TRY(fnzi_point_unset(point, e));
+  }
   *complete = true;
   for (size_t i = 0; i < s->free.count; i++) {
     bool known;

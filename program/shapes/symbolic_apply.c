@@ -43,15 +43,6 @@ static const struct {
 
 /* --- operators ---------------------------------------------------------------------------------
  */
-static fnz_status multiply(fnzi_exprs *set, const fnzi_expr *const *args, size_t count,
-                           const fnzi_expr **out) {
-  if (fnzi_exprs_are_real(args, count))
-    return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_MUL, args, count, out);
-  FNZ_TRY(fnzi_expr_number(set, 1, 1, out));
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_expr_mul(set, *out, args[i], out));
-  return FNZ_OK;
-}
 
 static fnz_status divide(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                          const fnzi_expr **out) {
@@ -80,12 +71,6 @@ static fnz_status power(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
   bool reals = !a->is_whole || !b->is_whole;
   return fnzi_expr_plain_call(set, reals ? FNZI_FUNCTION_REAL_POW : FNZI_FUNCTION_INT_POW, args, 2,
                               out);
-}
-
-static fnz_status indexing(fnzi_exprs *set, const fnzi_expr *const *args, const fnzi_expr **out) {
-  const fnzi_expr *inner[2] = {NULL, args[2]};
-  FNZ_TRY(fnzi_expr_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, &inner[0]));
-  return fnzi_expr_call(set, FNZI_FUNCTION_MOD, inner, 2, out);
 }
 
 /* A truth value as a number: 1 or 0 if a condition holds, and else the other one. */
@@ -118,12 +103,6 @@ static fnz_status either(fnzi_exprs *set, const fnzi_expr *const *args, const fn
   return fnzi_expr_call(set, FNZI_FUNCTION_OR, both, 2, out);
 }
 
-static fnz_status absolute(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr **out) {
-  const fnzi_expr *args[2] = {a, NULL};
-  FNZ_TRY(fnzi_expr_scale(set, a, -1, 1, &args[1]));
-  return fnzi_expr_call(set, FNZI_FUNCTION_MAX, args, 2, out);
-}
-
 static fnz_status expand(fnzi_exprs *set, shorthand what, const fnzi_expr *const *args,
                          size_t count, const fnzi_expr **out) {
   switch (what) {
@@ -139,12 +118,19 @@ static fnz_status expand(fnzi_exprs *set, shorthand what, const fnzi_expr *const
     return ceil_div(set, args[0], NULL, out);
   case CEIL_DIV:
     return ceil_div(set, args[0], args[1], out);
-  case INDEXING:
-    return indexing(set, args, out);
+  case INDEXING: {
+    const fnzi_expr *inner[2] = {NULL, args[2]};
+    FNZ_TRY(fnzi_expr_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, &inner[0]));
+    return fnzi_expr_call(set, FNZI_FUNCTION_MOD, inner, 2, out);
+  }
   case PIECEWISE:
     return piecewise(set, args, count, out);
-  case ABSOLUTE:
-    return absolute(set, args[0], out);
+  case ABSOLUTE: {
+    const fnzi_expr *a = args[0];
+    const fnzi_expr *both[2] = {a, NULL};
+    FNZ_TRY(fnzi_expr_scale(set, a, -1, 1, &both[1]));
+    return fnzi_expr_call(set, FNZI_FUNCTION_MAX, both, 2, out);
+  }
   case EITHER_CONDITION:
     return either(set, args, out);
   }
@@ -212,7 +198,12 @@ fnz_status fnzi_callee_apply(fnzi_exprs *set, const fnzi_callee *callee,
   case FNZI_CALLEE_FUNCTION:
     return fnzi_expr_call(set, (fnzi_function)callee->row, args, count, out);
   case FNZI_CALLEE_MUL:
-    return multiply(set, args, count, out);
+    if (fnzi_exprs_are_real(args, count))
+      return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_MUL, args, count, out);
+    FNZ_TRY(fnzi_expr_number(set, 1, 1, out));
+    for (size_t i = 0; i < count; i++)
+      FNZ_TRY(fnzi_expr_mul(set, *out, args[i], out));
+    return FNZ_OK;
   case FNZI_CALLEE_ADD:
   case FNZI_CALLEE_NOTHING:
   case FNZI_CALLEE_PAIR:

@@ -233,17 +233,6 @@ static bool holds(fnzi_function relation, int64_t difference) {
   }
 }
 
-/* Compares a truth value with a number: the result is always, never, the truth value itself, or its
- * opposite. */
-static fnz_status compare_truth(fnzi_exprs *set, fnzi_function function, const fnzi_expr *truth,
-                                int64_t number, const fnzi_expr **out) {
-  bool if_false = holds(function, -number), if_true = holds(function, 1 - number);
-  if (if_false == if_true)
-    return fnzi_expr_number(set, if_true, 1, out);
-  *out = truth;
-  return if_true ? FNZ_OK : fnzi_expr_plain_call(set, FNZI_FUNCTION_NOT, &truth, 1, out);
-}
-
 static fnz_status compare(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
                           const fnzi_expr **out) {
   const fnzi_expr *minus, *d;
@@ -253,8 +242,16 @@ static fnz_status compare(fnzi_exprs *set, fnzi_function function, const fnzi_ex
   FNZ_TRY(fnzi_expr_add(set, args[0], minus, &d));
   if (d->kind == FNZI_EXPR_NUMBER)
     return fnzi_expr_number(set, holds(function, d->num), 1, out);
-  if (fnzi_expr_is_condition(args[0]) && (fnzi_expr_is(args[1], 0) || fnzi_expr_is(args[1], 1)))
-    return compare_truth(set, function, args[0], args[1]->num, out);
+  if (fnzi_expr_is_condition(args[0]) && (fnzi_expr_is(args[1], 0) || fnzi_expr_is(args[1], 1))) {
+    /* The result is always, never, the truth value itself, or its opposite. */
+    const fnzi_expr *truth = args[0];
+    const int64_t number = args[1]->num;
+    bool if_false = holds(function, -number), if_true = holds(function, 1 - number);
+    if (if_false == if_true)
+      return fnzi_expr_number(set, if_true, 1, out);
+    *out = truth;
+    return if_true ? FNZ_OK : fnzi_expr_plain_call(set, FNZI_FUNCTION_NOT, &truth, 1, out);
+  }
   return fnzi_expr_plain_call(set, function, args, 2, out);
 }
 

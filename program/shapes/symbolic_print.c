@@ -129,18 +129,15 @@ static fnz_status put_call(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out
   return sign ? FNZ_OK : fnzi_put_text(ctx, out, ")");
 }
 
-static fnz_status put_real(fnz_context *ctx, double number, fnz_buffer *out) {
-  char text[32];
-  fnzi_double_text(number, text);
-  return fnzi_put_text(ctx, out, text);
-}
-
 fnz_status fnzi_expr_put_text(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
   switch (e->kind) {
   case FNZI_EXPR_NUMBER:
     return put_ratio(ctx, e->num, e->den, out);
-  case FNZI_EXPR_REAL:
-    return put_real(ctx, e->real, out);
+  case FNZI_EXPR_REAL: {
+    char text[32];
+    fnzi_double_text(e->real, text);
+    return fnzi_put_text(ctx, out, text);
+  }
   case FNZI_EXPR_SYMBOL:
     return fnzi_put_text(ctx, out, e->atom_text);
   case FNZI_EXPR_SUM:

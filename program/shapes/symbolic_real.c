@@ -85,12 +85,6 @@ static bool round_one(fnzi_function function, double x, double *out) {
          function == FNZI_FUNCTION_ROUND;
 }
 
-static fnzi_number whole(double x) {
-  bool fits = x > -0x1p62 && x < 0x1p62;
-  return (fnzi_number){fits ? (int64_t)x : 0, 1, fits ? FNZI_NUMBER_KNOWN : FNZI_NUMBER_UNDEFINED,
-                       0};
-}
-
 static bool holds(fnzi_function relation, double x, double y) {
   switch (relation) {
   case FNZI_FUNCTION_EQ:
@@ -108,16 +102,15 @@ static bool holds(fnzi_function relation, double x, double y) {
   }
 }
 
-static fnzi_number compare(fnzi_function relation, double x, double y) {
-  return (fnzi_number){holds(relation, x, y), 1, FNZI_NUMBER_KNOWN, 0};
-}
-
 fnzi_number fnzi_real_call(const fnzi_expr *e, const fnzi_number *values) {
   double x = e->count ? argument(e, 0, values) : e->real, rounded;
   if (e->kind == FNZI_EXPR_CALL && fnzi_expr_is_condition(e))
-    return compare(e->function, x, argument(e, 1, values));
-  if (e->kind == FNZI_EXPR_CALL && round_one(e->function, x, &rounded))
-    return whole(rounded);
+    return (fnzi_number){holds(e->function, x, argument(e, 1, values)), 1, FNZI_NUMBER_KNOWN, 0};
+  if (e->kind == FNZI_EXPR_CALL && round_one(e->function, x, &rounded)) {
+    bool fits = rounded > -0x1p62 && rounded < 0x1p62;
+    return (fnzi_number){fits ? (int64_t)rounded : 0, 1,
+                         fits ? FNZI_NUMBER_KNOWN : FNZI_NUMBER_UNDEFINED, 0};
+  }
   if (e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_ITE)
     x = argument(e, values[e->parts[1].expr->id].num ? 0 : 2, values);
   else if (e->kind == FNZI_EXPR_CALL && e->function >= FNZI_FUNCTION_SQRT)

@@ -129,14 +129,6 @@ static bool is_like(const fnzi_expr *a, const fnzi_expr *b) {
   return true;
 }
 
-/* The slot of the expression like `e`, or the empty slot for it. */
-static uint32_t *find_slot(const fnzi_exprs *set, const fnzi_expr *e) {
-  size_t at = e->hash & (set->nslots - 1);
-  while (set->slots[at] && !is_like(set->all.data[set->slots[at] - 1], e))
-    at = (at + 1) & (set->nslots - 1);
-  return &set->slots[at];
-}
-
 /* A quarter of the slots stays empty. */
 static fnz_status grow_slots(fnzi_exprs *set) {
   size_t old = set->nslots, count = old ? old + old : 32;
@@ -157,10 +149,6 @@ static fnz_status grow_slots(fnzi_exprs *set) {
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
-static fnz_status too_long(const fnzi_exprs *set) {
-  return fnzi_fail(set->ctx, FNZ_CLASS_LIMIT, NULL,
-                   "a symbolic expression of more than %d characters", FNZI_EXPR_MAX_TEXT);
-}
 
 /* A sum gets no text unless its text may be too long. */
 static fnz_status make_text(fnzi_exprs *set, const fnzi_expr *e) {
@@ -172,7 +160,10 @@ static fnz_status make_text(fnzi_exprs *set, const fnzi_expr *e) {
   if ((e->kind == FNZI_EXPR_SUM || e->kind == FNZI_EXPR_NUMBER) && most <= FNZI_EXPR_MAX_TEXT)
     return FNZ_OK;
   FNZ_TRY(fnzi_expr_put_text(set->ctx, e, &set->text));
-  return set->text.size > FNZI_EXPR_MAX_TEXT ? too_long(set) : FNZ_OK;
+  return set->text.size > FNZI_EXPR_MAX_TEXT
+             ? fnzi_fail(set->ctx, FNZ_CLASS_LIMIT, NULL,
+                         "a symbolic expression of more than %d characters", FNZI_EXPR_MAX_TEXT)
+             : FNZ_OK;
 }
 
 fnz_status fnzi_expr_text(const fnzi_exprs *set, const fnzi_expr *e, const char **out) {
@@ -227,7 +218,11 @@ fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *made, const fnzi_e
   fnzi_expr e = *made;
   FNZ_TRY(grow_slots(set));
   e.hash = hash_of(set, &e);
-  uint32_t *slot = find_slot(set, &e);
+  /* The slot of the expression like `e`, or the empty slot for it. */
+  size_t at = e.hash & (set->nslots - 1);
+  while (set->slots[at] && !is_like(set->all.data[set->slots[at] - 1], &e))
+    at = (at + 1) & (set->nslots - 1);
+  uint32_t *slot = &set->slots[at];
   if (*slot) {
     *out = set->all.data[*slot - 1];
     return FNZ_OK;

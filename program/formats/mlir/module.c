@@ -64,20 +64,18 @@ static fnz_status put_comments(fnzi_mlir *w, fnz_buffer *out) {
 }
 
 /* --- the beginning of the function ------------------------------------------------------------ */
-static fnz_status put_function(fnzi_mlir *w, fnz_buffer *out) {
-  const char *name = w->module->methods[w->method].name;
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-  return strchr(letters, name[0]) && name[strspn(name, "0123456789abcdefghijklmnopqrstuvwxyz"
-                                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")] == 0
-             ? put(w, out, name)
-             : fnzi_mlir_put_quoted(w->ctx, out, name, strlen(name));
-}
 
 static fnz_status put_head(fnzi_mlir *w, fnz_buffer *out) {
   const fnzi_graph *g = fnzi_graph_at(w->p, 0);
   const char *comma = "";
   FNZ_TRY(put(w, out, "  func.func @"));
-  FNZ_TRY(put_function(w, out));
+  const char *function = w->module->methods[w->method].name;
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  FNZ_TRY(strchr(letters, function[0]) &&
+                  function[strspn(function, "0123456789abcdefghijklmnopqrstuvwxyz"
+                                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")] == 0
+              ? put(w, out, function)
+              : fnzi_mlir_put_quoted(w->ctx, out, function, strlen(function)));
   FNZ_TRY(put(w, out, "("));
   for (uint32_t k = 0; k < g->ninputs; k++) {
     if (!fnzi_mlir_is_argument(w->roles[k]))
@@ -188,18 +186,6 @@ static fnz_status put_function_of(fnzi_mlir *w, fnz_buffer *out) {
   return fnzi_put(w->ctx, out, w->body.data, w->body.size);
 }
 
-static fnz_status put_resources(fnzi_mlir *all, size_t count, fnz_buffer *out) {
-  bool any = false;
-  for (size_t m = 0; m < count; m++) {
-    if (!all[m].resources.size)
-      continue;
-    FNZ_TRY(put(all, out, any ? ",\n" : "{-#\n  dialect_resources: {\n    builtin: {\n"));
-    FNZ_TRY(fnzi_put(all->ctx, out, all[m].resources.data, all[m].resources.size));
-    any = true;
-  }
-  return any ? put(all, out, "\n    }\n  }\n#-}\n") : FNZ_OK;
-}
-
 static fnz_status put_module(fnzi_mlir *all, size_t count, fnz_buffer *out) {
   for (size_t m = 0; m < count; m++)
     FNZ_TRY(fnzi_mlir_find_roles(&all[m]));
@@ -214,7 +200,15 @@ static fnz_status put_module(fnzi_mlir *all, size_t count, fnz_buffer *out) {
   for (size_t m = 0; m < count; m++)
     FNZ_TRY(put_function_of(&all[m], out));
   FNZ_TRY(put(all, out, "}\n"));
-  return put_resources(all, count, out);
+  bool any = false;
+  for (size_t m = 0; m < count; m++) {
+    if (!all[m].resources.size)
+      continue;
+    FNZ_TRY(put(all, out, any ? ",\n" : "{-#\n  dialect_resources: {\n    builtin: {\n"));
+    FNZ_TRY(fnzi_put(all->ctx, out, all[m].resources.data, all[m].resources.size));
+    any = true;
+  }
+  return any ? put(all, out, "\n    }\n  }\n#-}\n") : FNZ_OK;
 }
 
 static fnz_status begin(fnzi_mlir *w, fnzi_mlir_module *module, uint32_t method, fnz_context *ctx,

@@ -102,15 +102,6 @@ static const fnz_op *with_number(const fnzi_node *n, const fnz_op *op) {
   return fits ? scalar : op;
 }
 
-static fnz_status no_operator(fnzi_mlir *w, const fnz_op *op) {
-  const char *why = fnzi_op_is_custom(op) ? "because it is a custom operator"
-                                          : "and fnz has no decomposition of it";
-  return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "the torch dialect of IREE %s has no operator %s, %s; write that line of the "
-                   "model with other operators, or compute it outside of the module",
-                   fnzi_mlir_version(), op->name, why);
-}
-
 /* --- results without elements ----------------------------------------------------------------- */
 /* Returns the geometry of the only result if it has no elements; else NULL. */
 static const fnz_geometry *empty_result(const fnzi_mlir *w, const fnzi_node *n) {
@@ -157,23 +148,20 @@ static fnz_status no_complex(fnzi_mlir *w, const fnz_op *op) {
       fnzi_mlir_version(), op->name);
 }
 
-/* Complex numbers are written as pairs, so view_as_real and the like return their argument. */
-static fnz_status name_again(fnzi_mlir *w, const fnzi_node *n) {
-  fnzi_mlir_frame *frame = fnzi_mlir_top(w);
-  const char *name;
-  FNZ_TRY(fnzi_mlir_name(w, frame, n->args[0].u.value, &name));
-  frame->names[n->outputs[0].u.value] = name;
-  return FNZ_OK;
-}
-
 /* --- calls ------------------------------------------------------------------------------------ */
 fnz_status fnzi_mlir_put_call(fnzi_mlir *w, const fnzi_node *n) {
   const fnz_op *op = with_number(n, n->op);
   const char *name = fnz_mlir_op_name(op);
   if (fnzi_mlir_is_check(n->op))
     return FNZ_OK; /* it computes nothing, and fnz has checked it */
-  if (fnzi_mlir_is_pairs(n->op))
-    return name_again(w, n);
+  if (fnzi_mlir_is_pairs(n->op)) {
+    /* Complex numbers are written as pairs, so view_as_real and the like return their argument. */
+    fnzi_mlir_frame *frame = fnzi_mlir_top(w);
+    const char *shown;
+    FNZ_TRY(fnzi_mlir_name(w, frame, n->args[0].u.value, &shown));
+    frame->names[n->outputs[0].u.value] = shown;
+    return FNZ_OK;
+  }
   if (empty_result(w, n))
     return put_empty(w, n, empty_result(w, n));
   /* sym_size of a dimension counted from the front is the same for pairs. */
@@ -182,8 +170,14 @@ fnz_status fnzi_mlir_put_call(fnzi_mlir *w, const fnzi_node *n) {
     return no_complex(w, n->op);
   if (fnzi_op_is_item(n->op) && n->outputs[0].tag == FNZ_ARG_SYMBOL)
     return put_item(w, n);
-  if (!name)
-    return no_operator(w, n->op);
+  if (!name) {
+    const char *why = fnzi_op_is_custom(n->op) ? "because it is a custom operator"
+                                               : "and fnz has no decomposition of it";
+    return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "the torch dialect of IREE %s has no operator %s, %s; write that line of the "
+                     "model with other operators, or compute it outside of the module",
+                     fnzi_mlir_version(), n->op->name, why);
+  }
   FNZ_TRY(fnzi_mlir_add_args(w, n, op));
   if (n->noutputs == 1 && n->outputs[0].tag == FNZ_ARG_LIST)
     return put_unpacked(w, n, name);

@@ -104,12 +104,6 @@ void fnzi_mlir_note_numbers(fnzi_mlir *w, const fnzi_node *n) {
 }
 
 /* --- operations ------------------------------------------------------------------------------- */
-static fnz_status no_function(fnzi_mlir *w, const char *target, bool floats) {
-  return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s of %s has no operator in the torch dialect of IREE %s; compute it in a "
-                   "tensor, or export with fixed sizes",
-                   target, floats ? "floats" : "integers", fnzi_mlir_version());
-}
 
 static const char *builtin_type(fnzi_mlir_number kind) {
   return kind == FNZI_MLIR_FLOAT ? "f64" : kind == FNZI_MLIR_BOOL ? "i1" : "i64";
@@ -153,7 +147,10 @@ fnz_status fnzi_mlir_put_number(fnzi_mlir *w, const fnzi_node *n) {
     return put_builtin(w, n, own, fnzi_mlir_number_of(w, &n->outputs[0]));
   const char *name = row < 0 ? NULL : floats ? rows[row].on_floats : rows[row].on_ints;
   if (!name || n->noutputs != 1 || n->outputs[0].tag != FNZ_ARG_SYMBOL)
-    return no_function(w, target, floats);
+    return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s of %s has no operator in the torch dialect of IREE %s; compute it in a "
+                     "tensor, or export with fixed sizes",
+                     target, floats ? "floats" : "integers", fnzi_mlir_version());
   /* Operands of the truth values' operators are truth values. */
   bool of_truth = strncmp(name, "aten.__", 7) == 0;
   fnzi_mlir_number kind = of_truth ? FNZI_MLIR_BOOL : floats ? FNZI_MLIR_FLOAT : FNZI_MLIR_INT;

@@ -222,17 +222,13 @@ static fnz_status open_region(fnzi_mlir *w, const fnzi_node *n) {
                    fnzi_node_target(n));
 }
 
-/* The node whose body is on top. That of the condition behind a loop's body is one frame further
- * down. */
-static const fnzi_node *owner(fnzi_mlir *w) {
-  uint32_t down = fnzi_mlir_top(w)->phase == LOOP_AGAIN ? 3 : 2;
-  const fnzi_mlir_frame *frame = &w->frames[w->depth - down];
-  return fnzi_node_at(w->p, frame->graph, frame->node - 1);
-}
-
 static fnz_status close_region(fnzi_mlir *w) {
   fnzi_hop hop;
-  FNZ_TRY(fnzi_hop_read(w->ctx, w->p, owner(w), &hop));
+  /* The node whose body is on top. That of the condition behind a loop's body is one frame further
+   * down. */
+  uint32_t down = fnzi_mlir_top(w)->phase == LOOP_AGAIN ? 3 : 2;
+  const fnzi_mlir_frame *frame = &w->frames[w->depth - down];
+  FNZ_TRY(fnzi_hop_read(w->ctx, w->p, fnzi_node_at(w->p, frame->graph, frame->node - 1), &hop));
   if (hop.kind == FNZI_HOP_COND)
     return close_branch(w, &hop);
   if (hop.kind == FNZI_HOP_CALL) {
@@ -254,20 +250,17 @@ static fnz_status close_region(fnzi_mlir *w) {
   }
 }
 
-static fnz_status put_node(fnzi_mlir *w, const fnzi_node *n) {
-  fnzi_mlir_note_numbers(w, n);
-  if (n->op)
-    return fnzi_mlir_put_call(w, n);
-  return fnzi_is_hop(n) ? open_region(w, n) : fnzi_mlir_put_number(w, n);
-}
-
 /* If all failures are to be reported, the frames that a failed node has left on the stack are
  * removed. */
 static fnz_status put_next(fnzi_mlir *w) {
   fnzi_mlir_frame *frame = fnzi_mlir_top(w);
   uint32_t graph = frame->graph, node = frame->node++, depth = w->depth;
   char place[160];
-  fnz_status status = put_node(w, fnzi_node_at(w->p, graph, node));
+  const fnzi_node *n = fnzi_node_at(w->p, graph, node);
+  fnzi_mlir_note_numbers(w, n);
+  fnz_status status = n->op            ? fnzi_mlir_put_call(w, n)
+                      : fnzi_is_hop(n) ? open_region(w, n)
+                                       : fnzi_mlir_put_number(w, n);
   if (status == FNZ_OK)
     return FNZ_OK;
   fnzi_node_place(w->p, graph, node, place);

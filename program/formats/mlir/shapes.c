@@ -13,19 +13,15 @@ typedef struct shaper {
   uint64_t nbound;
 } shaper;
 
-static fnzi_range range_of(const shaper *s, const char *symbol) {
-  for (size_t i = 0; i < s->w->p->ranges.count; i++)
-    if (strcmp(s->w->p->ranges.data[i].symbol, symbol) == 0)
-      return s->w->p->ranges.data[i];
-  return (fnzi_range){symbol, INT64_MIN, INT64_MAX};
-}
-
 static fnz_status declare(shaper *s, const char *symbol) {
   uint64_t there;
   fnz_context *ctx = s->w->ctx;
   if (fnzi_map_get(&s->seen, symbol, strlen(symbol), &there))
     return FNZ_OK;
-  fnzi_range range = range_of(s, symbol);
+  fnzi_range range = {symbol, INT64_MIN, INT64_MAX};
+  for (size_t i = s->w->p->ranges.count; i-- > 0;) /* the first one counts */
+    if (strcmp(s->w->p->ranges.data[i].symbol, symbol) == 0)
+      range = s->w->p->ranges.data[i];
   FNZ_TRY(fnzi_map_set(&s->seen, symbol, strlen(symbol), 0));
   FNZ_TRY(fnzi_printf(ctx, s->out, "    %%.sym_%s = torch.symbolic_int ", symbol));
   FNZ_TRY(fnzi_mlir_put_quoted(ctx, s->out, symbol, strlen(symbol)));

@@ -21,22 +21,18 @@ static int64_t find_final(const fnzi_mlir *w, const fnzi_map *first, const fnz_o
   return -1;
 }
 
-static fnz_status index_inputs(const fnzi_mlir *w, fnzi_map *first) {
-  uint64_t there;
-  for (uint32_t k = 0; k < w->p->graphs.data[0].ninputs; k++) {
-    const char *name = w->p->inputs[k].target;
-    if (name && !fnzi_map_get(first, name, strlen(name), &there))
-      FNZ_TRY(fnzi_map_set(first, name, strlen(name), k));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status find_finals(fnzi_mlir *w) {
   const fnzi_graph *g = fnzi_graph_at(w->p, 0);
   fnzi_map first;
   FNZI_NEW(&w->arena, g->noutputs, &w->finals);
   fnzi_map_init(&first, w->ctx);
-  fnz_status status = index_inputs(w, &first);
+  uint64_t there;
+  fnz_status status = FNZ_OK;
+  for (uint32_t k = 0; k < w->p->graphs.data[0].ninputs && status == FNZ_OK; k++) {
+    const char *name = w->p->inputs[k].target;
+    if (name && !fnzi_map_get(&first, name, strlen(name), &there))
+      status = fnzi_map_set(&first, name, strlen(name), k);
+  }
   for (uint32_t k = 0; k < g->noutputs && status == FNZ_OK; k++)
     w->finals[k] = find_final(w, &first, &w->p->outputs[k]);
   fnzi_map_free(&first);
