@@ -222,10 +222,27 @@ static fnz_status expect(fnzi_wrap_twin_call *c) {
   return FNZ_OK;
 }
 
+/* Numbers are drawn in the order of the target's strides, or of an operand's. If the target is read
+ * as rows, as a window with gaps is, the numbers are put into rows: sums depend on the order. */
+static fnz_status drawn_into_rows(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
+                                  fnzi_value_ref **value) {
+  fnzi_ints *ints = c->wrapper->ints;
+  const fnz_geometry *target = fnzi_wrap_geometry(s->target), *drawn = (*value)->geometry, *rows;
+  const fnz_arg args[] = {fnzi_arg_value((*value)->handle),
+                          {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
+  if (!(c->call.twin->tags & FNZI_TAG_RANDOM) || fnzi_int_is_contiguous(ints, drawn))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_dense_as(ints, &c->wrapper->scratch, target, drawn->dtype, &rows));
+  if (!fnzi_int_is_contiguous(ints, rows) || !fnzi_same_sizes(rows, drawn))
+    return FNZ_OK;
+  return fnzi_wrap_emit_one(c->wrapper, FNZI_EMIT_CLONE, args, 2, rows, value);
+}
+
 /* An out= argument of other sizes is resized first, as eager does. */
 static fnz_status store(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
                         fnzi_value_ref *value) {
   FNZ_TRY(fnzi_wrap_cast(c->wrapper, fnzi_wrap_geometry(s->target)->dtype, &value));
+  FNZ_TRY(drawn_into_rows(c, s, &value));
   if (!fnzi_same_sizes(value->geometry, fnzi_wrap_geometry(s->target))) {
     if (!s->param->is_out)
       return fnzi_fail(c->wrapper->ctx, FNZ_CLASS_BOUNDS, NULL,

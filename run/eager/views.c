@@ -56,9 +56,12 @@ static fnz_status as_strided(fnzi_eag_op *s, fnzi_eag_window *w) {
   return place(s, w);
 }
 
-/* clone(as_strided(...)): the copy has the elements of the window. */
+/* clone(as_strided(...)): the copy has the elements of the window, and as every new tensor the
+ * strides that the program records. */
 static fnz_status as_strided_copy(fnzi_eag_op *s, fnzi_eag_window *w) {
   fnzi_eag_tensor *window;
+  fnz_arg *results;
+  size_t count;
   FNZ_TRY(as_strided(s, w));
   FNZ_TRY(fnzi_eag_tensor_create(s->in, s->self->memory, w, &window));
   window->memory->users--;
@@ -66,6 +69,11 @@ static fnz_status as_strided_copy(fnzi_eag_op *s, fnzi_eag_window *w) {
   fnzi_eag_window_dense(w);
   w->is_conj = w->is_neg = false;
   s->outcome = FNZI_EAG_COPY;
+  FNZ_TRY(fnzi_run_node_results(&s->in->run, s->node, &results, &count));
+  const fnz_geometry *recorded = count ? fnzi_eag_op_recorded(s, results, 0) : NULL;
+  const fnz_geometry g = fnzi_eag_window_geometry(w);
+  if (recorded && fnzi_same_sizes(recorded, &g) && fnzi_is_dense(recorded))
+    memcpy(w->strides, recorded->strides, w->rank * sizeof *w->strides);
   return FNZ_OK;
 }
 
