@@ -76,7 +76,7 @@ fnz_status fnzi_kernel_lu_factor(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &lu));
   FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I32, &pivots));
   FNZ_TRY(fnzi_krn_result_get_as(call, 2, FNZ_I32, &info));
-  FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)(m * n), cell, &room));
+  FNZ_TRY(fnzi_arena_take(&call->scratch, (size_t)(m * n), cell, &room));
   memset(info, 0, (size_t)fnzi_krn_array_numel(call->outputs[2]) * sizeof(int32_t));
   one_thread();
   for (int64_t i = 0; i < count; i++) {

@@ -51,7 +51,7 @@ static fnz_status open_reflections(fnzi_krn_call *call, reflections *p) {
   void *rooms[3];
   const size_t counts[] = {(size_t)(m * most), (size_t)p->least, (size_t)p->nwork};
   for (size_t i = 0; i < 3; i++)
-    FNZ_TRY(fnzi_arena_alloc(&call->scratch, counts[i], p->cell, &rooms[i]));
+    FNZ_TRY(fnzi_arena_take(&call->scratch, counts[i], p->cell, &rooms[i]));
   p->a = rooms[0], p->tau = rooms[1], p->work = rooms[2];
   if (openblas_get_num_threads() != 1)
     openblas_set_num_threads(1);

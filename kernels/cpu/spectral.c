@@ -141,12 +141,12 @@ static fnz_status open_divided(fnzi_krn_call *call, const spectrum *p, size_t n,
                                 call->op->params[0].name, n);
   *v = (divided){.n = (blasint)n, .nwork = (blasint)nwork, .niwork = (blasint)(8 * n + 3)};
   for (size_t i = 0; i < sets; i++) {
-    FNZ_TRY(fnzi_arena_alloc(&call->scratch, n * n + 1, p->real, &room));
+    FNZ_TRY(fnzi_arena_take(&call->scratch, n * n + 1, p->real, &room));
     v->vectors[i] = room;
   }
-  FNZ_TRY(fnzi_arena_alloc(&call->scratch, fnzi_is_complex(p->dtype) ? n * n : 1, p->cell, &room));
+  FNZ_TRY(fnzi_arena_take(&call->scratch, fnzi_is_complex(p->dtype) ? n * n : 1, p->cell, &room));
   v->wide = room;
-  FNZ_TRY(fnzi_arena_alloc(&call->scratch, nwork, p->real, &room));
+  FNZ_TRY(fnzi_arena_take(&call->scratch, nwork, p->real, &room));
   v->work = room;
   FNZI_NEW(&call->scratch, (size_t)v->niwork, &v->iwork);
   return FNZ_OK;

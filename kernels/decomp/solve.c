@@ -296,9 +296,29 @@ DECOMP(matrix_power) {
   fnzi_dec_result_give(s, n == -1 ? power : by_rows(s, power));
 }
 
+/* a plus `times` times b */
+static fnzi_krn_array *plus(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b, double times) {
+  return STEP(add__Tensor, V(a), V(b), F(times));
+}
+
+/* The first 19 terms of the series, three by three in powers of the third power. */
+static fnzi_krn_array *exponential_series(fnzi_dec_steps *s, fnzi_krn_array *a) {
+  enum { LAST = 15 };
+  fnzi_krn_array *one = units(s, a), *square = STEP(matmul, V(a), V(a)),
+                 *cube = STEP(matmul, V(square), V(a)), *sum = NULL;
+  size_t mark = s->made.count;
+  for (int k = LAST; k >= 0; k -= 3) {
+    fnzi_krn_array *rest = sum ? STEP(matmul, V(cube), V(sum)) : cube;
+    sum = plus(s, plus(s, one, a, 1.0 / (k + 1)), square, 1.0 / ((k + 1) * (k + 2)));
+    sum = plus(s, sum, rest, 1.0 / ((k + 1) * (k + 2) * (k + 3)));
+    fnzi_dec_arrays_release(s, mark, &sum, 1);
+  }
+  return sum;
+}
+
 /* In 64 bits: the series of a matrix halved until it is small, squared as often. */
 DECOMP(matrix_exp) {
-  enum { TERMS = 18, MOST_HALVES = 1100 };
+  enum { MOST_HALVES = 1100 };
   fnzi_krn_array *given = fnzi_dec_given_array(s, "self");
   fnz_dtype dtype = fnzi_dec_array_dtype(given);
   need_square(s, given, "self");
@@ -314,15 +334,11 @@ DECOMP(matrix_exp) {
   for (int64_t i = 0; data && i < fnzi_dec_array_numel(sums); i++)
     most = fmax(most, ((const double *)data)[i]);
   double size = data ? most : 1;
-  int halves = isfinite(size) && size > 0.5 ? (int)ceil(log2(size)) + 1 : 0;
+  int halves = isfinite(size) && size > 1 ? (int)ceil(log2(size)) : 0;
   halves = halves < MOST_HALVES ? halves : MOST_HALVES;
   a = STEP(mul__Scalar, V(a), F(ldexp(1, -halves)));
-  fnzi_krn_array *one = units(s, a), *sum = one;
   size_t mark = s->made.count;
-  for (int k = TERMS; k > 0; k--) {
-    sum = ADD(one, STEP(mul__Scalar, V(STEP(matmul, V(a), V(sum))), F(1.0 / k)));
-    fnzi_dec_arrays_release(s, mark, &sum, 1);
-  }
+  fnzi_krn_array *sum = exponential_series(s, a);
   for (int k = 0; k < halves; k++) {
     sum = STEP(matmul, V(sum), V(sum));
     fnzi_dec_arrays_release(s, mark, &sum, 1);
