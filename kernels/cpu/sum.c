@@ -375,17 +375,22 @@ void fnzi_cpu_sum_row(fnz_dtype dtype, bool is_mean, const void *x, int64_t leng
 
 /* --- Kernel ------------------------------------------------------------------------------ */
 /* The elements that are summed, in the type that sums them: in place when they have it already and
- * lie there without gaps where the order has none. */
+ * lie there as they are summed. */
 typedef struct addends {
   fnz_dtype dtype; /* FNZ_F32 or FNZ_F64 */
   const void *data;
   int64_t strides[FNZ_MAX_RANK];
 } addends;
 
-static bool has_gaps(const fnzi_krn_array *self, const fnz_geometry *order, const bool *reduced) {
-  plan p = {.eager = self->eager};
+/* A row is read in vectors, which its neighbours in order have to fill: in an image with channels
+ * last they are apart, and bringing them together takes a tenth of the time of adding them so. */
+static bool lies_apart(const fnzi_krn_array *self, const fnz_geometry *order, const bool *reduced) {
+  static const dim one = {1, 0, 0, 0};
+  plan p = {.eager = self->eager, .width = self->place.dtype == FNZ_F64 ? 4 : WIDTH_F32};
   plan_dims(&p, order, self->place.strides, reduced);
-  return p.has_gaps;
+  if (p.has_gaps || !p.rank)
+    return p.has_gaps;
+  return p.dims[0].in != 1 && choose(&p, &p.dims[0], p.rank > 1 ? &p.dims[1] : &one) == ROWS;
 }
 
 static fnz_status find_addends(fnzi_krn_call *call, const fnzi_krn_array *self,
@@ -393,7 +398,7 @@ static fnz_status find_addends(fnzi_krn_call *call, const fnzi_krn_array *self,
                                addends *x) {
   const fnz_geometry *g = &self->place;
   x->dtype = out == FNZ_F64 ? FNZ_F64 : FNZ_F32;
-  if (g->dtype == x->dtype && !has_gaps(self, order, reduced)) {
+  if (g->dtype == x->dtype && !lies_apart(self, order, reduced)) {
     x->data = fnzi_krn_array_data(self);
     memcpy(x->strides, g->strides, g->rank * sizeof *x->strides);
     return FNZ_OK;
