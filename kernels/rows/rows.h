@@ -19,6 +19,7 @@ enum {
   FNZI_ROW_LANES = 16,
   FNZI_ROW_LEVELS = 4,
   FNZI_ROW_COLUMNS = 32,
+  FNZI_ROW_BESIDE = 16, /* rows of totals(); vectors of each instruction set divide it */
   FNZI_ROW_STEPS = 8,
   FNZI_ROW_NORMALS = 16
 };
@@ -179,6 +180,8 @@ typedef struct fnzi_rows {
   /* Sum of a whole row in the order of eager's loop of 8 lanes: cascades of FNZI_ROW_COLUMNS, with
    * blocks of 2^power rows. */
   float (*total)(const float *x, int64_t count, int power);
+  /* The same of FNZI_ROW_BESIDE rows side by side: element i of row c is x[i * stride + c]. */
+  void (*totals)(const float *x, int64_t stride, int64_t count, int power, float *sums);
   /* Uniforms become normals by Box and Muller's method, in groups of FNZI_ROW_NORMALS: the first
    * half of a group is for the distances from 0, the other half for the angles. Logarithms, sines
    * and cosines are rounded from double. */

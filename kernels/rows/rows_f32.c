@@ -499,6 +499,60 @@ static float row_total(const float *x, int64_t count, int power) {
   return sum;
 }
 
+/* --- Cascades of rows side by side --------------------------------------------------------- */
+/* A vector has WIDTH rows; its cascade is that of row_total(), column by column. */
+typedef vec levels_beside[FNZI_ROW_LEVELS][FNZI_ROW_COLUMNS];
+
+INLINE void flush_beside(levels_beside sum, int64_t row, int power) {
+  int64_t low = ((int64_t)1 << power) - 1;
+  for (int level = 1; level < FNZI_ROW_LEVELS; level++) {
+    for (int k = 0; k < FNZI_ROW_COLUMNS; k++) {
+      sum[level][k] += sum[level - 1][k];
+      sum[level - 1][k] = splat(0);
+    }
+    if (row & (low << (level * power)))
+      return;
+  }
+}
+
+INLINE void add_levels_beside(levels_beside sum, const float *x, int64_t stride, int64_t rows,
+                              int power) {
+  int64_t low = ((int64_t)1 << power) - 1;
+  for (int level = 0; level < FNZI_ROW_LEVELS; level++)
+    for (int k = 0; k < FNZI_ROW_COLUMNS; k++)
+      sum[level][k] = splat(0);
+  for (int64_t i = 0; i < rows; i++) {
+    for (int k = 0; k < FNZI_ROW_COLUMNS; k++)
+      sum[0][k] += load(x + (i * FNZI_ROW_COLUMNS + k) * stride);
+    if (((i + 1) & low) == 0)
+      flush_beside(sum, i + 1, power);
+  }
+  for (int k = 0; k < FNZI_ROW_COLUMNS; k++)
+    for (int level = 1; level < FNZI_ROW_LEVELS; level++)
+      sum[0][k] += sum[level][k];
+}
+
+INLINE vec total_beside(const float *x, int64_t stride, int64_t count, int power) {
+  int64_t rows = count / FNZI_ROW_COLUMNS, chunks = count / EAGER;
+  levels_beside levels;
+  vec *lanes = levels[0], sum = splat(0);
+  add_levels_beside(levels, x, stride, rows, power);
+  for (int64_t i = rows * BESIDE * EAGER; i < chunks * EAGER; i++)
+    lanes[i % EAGER] += load(x + i * stride);
+  for (int k = EAGER; k < FNZI_ROW_COLUMNS; k++)
+    lanes[k % EAGER] += lanes[k];
+  for (int64_t i = chunks * EAGER; i < count; i++)
+    sum += load(x + i * stride);
+  for (int k = 0; k < EAGER; k++)
+    sum += lanes[k];
+  return sum;
+}
+
+static void row_totals(const float *x, int64_t stride, int64_t count, int power, float *out) {
+  for (int k = 0; k < FNZI_ROW_BESIDE; k += WIDTH)
+    store(out + k, total_beside(x + k, stride, count, power));
+}
+
 /* Eight doubles at a time, in as many vectors as that takes. */
 static void row_normals(float mean, float deviation, float *x, int64_t count) {
   enum { PAIRS = FNZI_ROW_NORMALS / 2 };
@@ -581,6 +635,7 @@ const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
                                                 panels,
                                                 row_moments,
                                                 row_total,
+                                                row_totals,
                                                 row_normals,
                                                 row_greatest,
                                                 row_add,

@@ -1,4 +1,4 @@
-/* checks: 14
+/* checks: 15
  * rows_test.c - row functions of every instruction set against sums written out, bit for bit. */
 #include "kernels/core/half.h"
 #include "kernels/rows/rows.h"
@@ -269,6 +269,26 @@ START_TEST(totals_are_those_of_eight_lanes) {
 }
 END_TEST
 
+START_TEST(totals_side_by_side_are_those_of_each_row) {
+  enum { STRIDE = FNZI_ROW_BESIDE + 3 };
+  const fnzi_rows *of[FNZI_ISAS];
+  static float x[LONG], beside[LONG * STRIDE];
+  float sums[FNZI_ROW_BESIDE];
+  int n = sets(of);
+  fill(beside, LONG * STRIDE, 5);
+  for (int s = 0; s < n; s++)
+    for (int64_t count = 0; count <= LONG; count += count < 100 ? 1 : 97)
+      for (int power = 2; power <= 4; power += 2) {
+        of[s]->totals(beside, STRIDE, count, power, sums);
+        for (int row = 0; row < FNZI_ROW_BESIDE; row++) {
+          for (int64_t i = 0; i < count; i++)
+            x[i] = beside[i * STRIDE + row];
+          ck_assert(of[s]->total(x, count, power) == sums[row]);
+        }
+      }
+}
+END_TEST
+
 START_TEST(greatest_side_by_side_see_each_window) {
   const fnzi_rows *of[FNZI_ISAS];
   float x[3 * MOST], most[MOST];
@@ -521,7 +541,7 @@ END_TEST
 RUN_SUITE("rows", sums_are_those_of_the_order_that_is_promised,
           greatest_elements_are_found_beside_nan, exponentials_are_alike_in_all_sets,
           fused_rows_are_rounded_once, scaled_rows_are_rounded_once, moments_are_those_of_doubles,
-          totals_are_those_of_eight_lanes, greatest_side_by_side_see_each_window,
-          dots_are_alike_in_all_sets, steps_are_alike_in_all_sets, panels_are_sums_in_order,
-          panels_read_any_layout_and_kind, panels_of_many_rows_are_sums_in_order,
-          panels_the_other_way_round_are_sums_in_order)
+          totals_are_those_of_eight_lanes, totals_side_by_side_are_those_of_each_row,
+          greatest_side_by_side_see_each_window, dots_are_alike_in_all_sets,
+          steps_are_alike_in_all_sets, panels_are_sums_in_order, panels_read_any_layout_and_kind,
+          panels_of_many_rows_are_sums_in_order, panels_the_other_way_round_are_sums_in_order)
