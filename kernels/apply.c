@@ -17,7 +17,7 @@ static fnz_status call_kernel(fnzi_krn_machine *m, fnz_context *ctx, const fnzi_
   call.nexpected = from->expected ? out->capacity : 0;
   call.capacity = out->capacity;
   call.target = FNZ_DTYPE_COUNT;
-  call.threads = m->threads;
+  call.team = m->team;
   call.has_data = m->has_data;
   fnzi_arena_init(&call.scratch, ctx);
   void *room = NULL;

@@ -65,7 +65,8 @@ static fnz_status get_elsewhere(fnz_context *ctx, const fnzi_krn_array *a, void 
   return status;
 }
 
-static fnz_status fill_in(fnz_context *ctx, fnzi_krn_array *a, const void *cells, int threads) {
+static fnz_status fill_in(fnz_context *ctx, fnzi_krn_array *a, const void *cells,
+                          fnzi_krn_team *team) {
   int64_t strides[FNZ_MAX_RANK];
   const fnz_geometry *g = &a->place;
   FNZ_TRY(fnzi_krn_array_allocate(ctx, a, false));
@@ -74,7 +75,7 @@ static fnz_status fill_in(fnz_context *ctx, fnzi_krn_array *a, const void *cells
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
   fnzi_krn_copy_cells(&(fnzi_krn_copy){g->rank, g->sizes, fnzi_krn_array_data(a), g->strides, cells,
                                        strides, a->cell},
-                      threads);
+                      team);
   return FNZ_OK;
 }
 
@@ -84,7 +85,7 @@ static fnz_status upload(void *self, fnz_context *ctx, const fnz_geometry *g, co
   fnzi_krn_array *a;
   *out = 0;
   FNZ_TRY(fnzi_krn_array_create(ctx, &m->stock, g, fnzi_dtype(g->dtype)->bytes, &a));
-  fnz_status status = m->has_data ? fill_in(ctx, a, cells, m->threads) : FNZ_OK;
+  fnz_status status = m->has_data ? fill_in(ctx, a, cells, m->team) : FNZ_OK;
   if (status != FNZ_OK) {
     fnzi_krn_array_release(ctx, a);
     return status;
@@ -102,7 +103,7 @@ static fnz_status copy_out(const fnzi_krn_machine *m, fnz_context *ctx, const fn
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
   fnzi_krn_copy_cells(&(fnzi_krn_copy){g->rank, g->sizes, cells, strides, fnzi_krn_array_data(a),
                                        g->strides, a->cell},
-                      m->threads);
+                      m->team);
   return FNZ_OK;
 }
 
@@ -130,6 +131,7 @@ static bool shares(void *self, fnz_handle a, fnz_handle b) {
 static void destroy(void *self) {
   fnzi_krn_machine *m = self;
   fnz_context *ctx = m->ctx;
+  fnzi_krn_team_destroy(m->team);
   fnzi_krn_stock_free(ctx, &m->stock);
   fnzi_arena_free(&m->scratch);
   fnzi_arena_free(&m->lasting);
@@ -142,12 +144,16 @@ fnz_status fnzi_machine_create(fnz_context *ctx, const char *name, int threads,
                                const fnzi_krn_kernels *kernels, const fnzi_krn_elsewhere *elsewhere,
                                fnz_backend **out) {
   bool has_data = kernels->runs != NULL;
+  fnzi_krn_team *team;
   *out = NULL;
+  FNZ_TRY(fnzi_krn_team_create(ctx, has_data ? threads : 1, &team));
   fnzi_krn_machine *m = fnzi_resize(ctx, NULL, 0, sizeof *m);
-  if (!m)
+  if (!m) {
+    fnzi_krn_team_destroy(team);
     return fnzi_no_memory(ctx);
+  }
   *m = (fnzi_krn_machine){.ctx = ctx,
-                          .threads = threads,
+                          .team = team,
                           .has_data = has_data,
                           .kernels = kernels,
                           .route_find = fnzi_mem_route_find};

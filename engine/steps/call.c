@@ -268,7 +268,7 @@ static fnz_status fill_call(builder *m, const fnzi_kernel *row, fnzi_krn_call *c
                           .nexpected = m->nresults,
                           .target = FNZ_DTYPE_COUNT,
                           .kernels = m->ws->machine->kernels,
-                          .threads = m->ws->machine->threads,
+                          .team = m->ws->machine->team,
                           .by_data = scalar_arguments(m)};
   const fnz_request from = {m->node->op, m->args, m->node->op->nparams, m->expected,
                             m->node->source};

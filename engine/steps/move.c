@@ -76,7 +76,7 @@ static void copy_across(char *to, const char *from, const dim *dims, uint32_t ra
     loop.strides[0][i] = dims[i].to;
     loop.strides[1][i] = dims[i].from;
   }
-  fnzi_krn_loop_copy(&loop, cell, 1);
+  fnzi_krn_loop_copy(&loop, cell, NULL);
 }
 
 static void copy_elements(char *to, const char *from, const dim *dims, uint32_t rank, size_t cell) {

@@ -231,7 +231,7 @@ static fnz_status make(builder *m) {
   KEEP(m, t->lanes, t->nlanes);
   FNZ_TRY(fnzi_tile_chains_make(&m->b->arena, t));
   FNZ_TRY(fnzi_tile_arrange(m->ws->ctx, t, m->space));
-  t->workers = t->count > FNZI_TILE_PIECE && m->calls[0].threads > 1 ? m->calls[0].threads : 1;
+  t->team = t->count > FNZI_TILE_PIECE ? m->calls[0].team : NULL;
   return FNZ_OK;
 }
 
@@ -282,7 +282,7 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pl
   FNZI_NEW(&b->arena, 1, &m.tile);
   FNZ_TRY(find_space(&m));
   FNZ_TRY(make(&m));
-  size_t bytes = m.tile->thread_bytes * (size_t)m.tile->workers;
+  size_t bytes = m.tile->thread_bytes * (size_t)fnzi_krn_team_lanes(m.tile->team);
   b->registers_bytes = bytes > b->registers_bytes ? bytes : b->registers_bytes;
   thunk.u.tile = m.tile;
   FNZI_PUSH(ws->ctx, &b->thunks, thunk);

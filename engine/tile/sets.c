@@ -67,9 +67,8 @@ static fnz_status make_sets(fnz_workspace *ws, fnzi_stp_binding *b, size_t first
         t->thread_bytes > sets->thread_bytes ? t->thread_bytes : sets->thread_bytes;
     elements += t->count;
   }
-  int threads = ws->exe->threads;
-  sets->workers = elements > FNZI_TILE_PIECE && threads > 1 ? threads : 1;
-  size_t bytes = sets->thread_bytes * (size_t)sets->workers;
+  sets->team = elements > FNZI_TILE_PIECE ? ws->machine->team : NULL;
+  size_t bytes = sets->thread_bytes * (size_t)fnzi_krn_team_lanes(sets->team);
   b->registers_bytes = bytes > b->registers_bytes ? bytes : b->registers_bytes;
   b->thunks.data[first].sets = sets;
   return FNZ_OK;
@@ -112,14 +111,21 @@ static void run_share(const fnzi_tile_sets *s, unsigned char *registers, int64_t
   }
 }
 
+typedef struct shared {
+  const fnzi_tile_sets *sets;
+  unsigned char *registers;
+} shared;
+
+static void share_piece(const void *user, int64_t piece, int lane) {
+  const shared *s = user;
+  unsigned char *own = s->registers ? s->registers + (size_t)lane * s->sets->thread_bytes : NULL;
+  run_share(s->sets, own, piece, piece + 1);
+}
+
 void fnzi_tile_sets_run(const fnzi_tile_sets *s, unsigned char *registers) {
   int64_t pieces = s->begins[s->count];
-  if (s->workers == 1) {
+  if (!s->team)
     run_share(s, registers, 0, pieces);
-    return;
-  }
-#pragma omp parallel for num_threads(fnzi_krn_team(s->workers)) schedule(static)
-  for (int w = 0; w < s->workers; w++)
-    run_share(s, registers ? registers + (size_t)w * s->thread_bytes : NULL,
-              pieces * w / s->workers, pieces * (w + 1) / s->workers);
+  else
+    fnzi_krn_share(s->team, pieces, share_piece, &(shared){s, registers});
 }

@@ -125,7 +125,7 @@ static void transpose_lane(const walk *w, const fnzi_tile_lane *lane, int64_t co
   }
   fnzi_krn_copy_cells(&(fnzi_krn_copy){rank, sizes, w->slots[lane->slot], dense, address(w, lane),
                                        strides, lane->cell},
-                      1);
+                      NULL);
 }
 
 /* Elements of an earlier tile stay in the register if all tiles read them: the same row, or the
@@ -400,7 +400,7 @@ static void run_panel(walk *w, int64_t panel) {
     if (lane->kind == FNZI_TILE_LANE_TRANSPOSED)
       fnzi_krn_copy_cells(&(fnzi_krn_copy){2, sizes, w->registers + lane->panel, dense,
                                            address(w, lane), strides, lane->cell},
-                          1);
+                          NULL);
   }
   for (w->row = 0; w->row < rows; w->row++, w->index[last - 1]++)
     run_tile(w, 0, count);
@@ -439,15 +439,22 @@ void fnzi_tile_run_pieces(const fnzi_tile_program *t, unsigned char *registers, 
   }
 }
 
+typedef struct shared {
+  const fnzi_tile_program *tile;
+  unsigned char *registers;
+} shared;
+
+static void share_piece(const void *user, int64_t k, int lane) {
+  const shared *s = user;
+  size_t own = (size_t)lane * s->tile->thread_bytes;
+  fnzi_tile_run_pieces(s->tile, own ? s->registers + own : s->registers, k, k + 1);
+}
+
 /* Elements do not depend on each other, so neither do results on the number of threads. */
 void fnzi_tile_run(const fnzi_tile_program *t, unsigned char *registers) {
   int64_t pieces = fnzi_tile_pieces(t);
-  if (t->workers == 1) { /* a region of one thread costs as much as 500 elements */
+  if (!t->team) /* each piece has a walk to open */
     fnzi_tile_run_pieces(t, registers, 0, pieces);
-    return;
-  }
-#pragma omp parallel for num_threads(fnzi_krn_team(t->workers)) schedule(static)
-  for (int w = 0; w < t->workers; w++)
-    fnzi_tile_run_pieces(t, t->thread_bytes ? registers + (size_t)w * t->thread_bytes : NULL,
-                         pieces * w / t->workers, pieces * (w + 1) / t->workers);
+  else
+    fnzi_krn_share(t->team, pieces, share_piece, &(shared){t, registers});
 }

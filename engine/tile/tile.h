@@ -158,7 +158,7 @@ struct fnzi_tile_program {
   fnzi_tile_slot_info *slots;
   uint32_t nlanes, nins, nslots;
   size_t thread_bytes; /* of the registers of one thread */
-  int workers;
+  fnzi_krn_team *team; /* NULL: it is not worth more than one thread */
 };
 
 /* Returns the elements of a register that all chunks of a row read: at most a chunk. */
@@ -173,7 +173,7 @@ struct fnzi_tile_sets {
   int64_t
       *begins; /* per set: index of its first piece among the pieces of all sets; then the count */
   size_t thread_bytes; /* of the registers of one thread */
-  int workers;
+  fnzi_krn_team *team;
 };
 
 /* Returns the number of pieces that threads take: fixed parts of the elements, or panels. */

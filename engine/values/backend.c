@@ -80,7 +80,8 @@ static fnz_status open_machine(fnzi_val *v) {
                                       .run = fnzi_val_run,
                                       .by_cpu = fnzi_val_by_cpu,
                                       .words = fnzi_val_describe};
-  FNZ_TRY(fnzi_machine_create(v->ctx, v->name, cpu->threads, &v->kernels, &v->elsewhere, &v->base));
+  FNZ_TRY(fnzi_machine_create(v->ctx, v->name, fnzi_krn_team_lanes(cpu->team), &v->kernels,
+                              &v->elsewhere, &v->base));
   v->end_machine = v->base->destroy;
   v->base->destroy = destroy;
   v->base->guard = guard;

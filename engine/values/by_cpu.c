@@ -92,7 +92,7 @@ fnz_status fnzi_val_results_by_cpu(fnzi_val *v, const fnzi_krn_call *call, fnzi_
   visiting b = {.v = v, .host = &host};
   host.stock = &cpu->stock;
   host.kernels = cpu->kernels;
-  host.threads = cpu->threads;
+  host.team = cpu->team;
   host.outputs = NULL;
   host.noutputs = 0;
   host.pending = NULL;

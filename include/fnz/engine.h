@@ -11,9 +11,8 @@
  * Threads: an executable never changes, and any number of threads may run it, each with a context,
  * and with a workspace and a state of its own.
  *
- * A process that forks: the child may use objects that no other thread was using then. If there
- * were other threads, the thread that forked works alone in the child; a thread that the child
- * starts has `threads` again. */
+ * A process that forks: the child may use objects that no other thread was using then; it starts
+ * helpers of its own. Where the system refuses a thread, a run has fewer. */
 #ifndef FNZ_ENGINE_H
 #define FNZ_ENGINE_H
 

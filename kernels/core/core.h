@@ -11,6 +11,7 @@
 #ifndef FNZI_CORE_H
 #define FNZI_CORE_H
 
+#include "kernels/core/team.h"
 #include "program/program.h"
 
 #include <fnz/backend.h>
@@ -196,7 +197,7 @@ typedef struct fnzi_krn_call {
   const struct fnzi_krn_recorder *record; /* records the kernel instead of running it (window.h);
                                              NULL */
   char *warning;                          /* FNZ_WARNING_BYTES of room; NULL: no warnings */
-  int threads;
+  fnzi_krn_team *team;
   bool has_data; /* false on the meta backend */
   bool is_done;  /* the results are filled before it runs */
 } fnzi_krn_call;
@@ -341,7 +342,7 @@ typedef struct fnzi_krn_copy {
   const int64_t *from_strides;
   size_t cell;
 } fnzi_krn_copy;
-void fnzi_krn_copy_cells(const fnzi_krn_copy *copy, int threads);
+void fnzi_krn_copy_cells(const fnzi_krn_copy *copy, fnzi_krn_team *team);
 /* A number as one element of `dtype` (16 bytes of room); COMPLEX too. */
 void fnzi_krn_number_cell(const fnz_arg *number, fnz_dtype dtype, void *out);
 
@@ -368,12 +369,10 @@ static inline void fnzi_krn_loop_add_array(fnzi_krn_loop *loop, const fnzi_krn_a
  * order. Afterwards there is at least one dimension. */
 FNZI_SHARED void fnzi_krn_loop_normalise(fnzi_krn_loop *loop, bool ordered);
 /* Does that and runs; `ordered`: on one thread. */
-void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
+void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, fnzi_krn_team *team,
                        bool ordered);
 /* Copies operand 1 to operand 0, cells of `cell` bytes that do not overlap, in any order. */
-void fnzi_krn_loop_copy(fnzi_krn_loop *loop, size_t cell, int threads);
-/* How many threads a loop may have that wants so many: team.c. Each region of OpenMP asks. */
-int fnzi_krn_team(int threads);
+void fnzi_krn_loop_copy(fnzi_krn_loop *loop, size_t cell, fnzi_krn_team *team);
 
 /* --- The table -------------------------------------------------------------------------------- */
 typedef fnz_status fnzi_shape_fn(fnzi_krn_call *call);

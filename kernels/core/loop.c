@@ -119,21 +119,28 @@ void fnzi_krn_loop_normalise(fnzi_krn_loop *loop, bool ordered) {
   }
 }
 
-/* A loop as its dimensions are. */
-static void run_pieces(const fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads) {
-  int64_t n = total(loop), pieces = (n + CHUNK - 1) / CHUNK;
-  (void)threads; /* of no use in a build without OpenMP */
-  if (pieces == 1) {
-    run_piece(loop, row, user, 0, n);
-    return;
-  }
-  threads = fnzi_krn_team(threads);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (int64_t i = 0; i < pieces; i++)
-    run_piece(loop, row, user, i * CHUNK, i + 1 < pieces ? CHUNK : n - i * CHUNK);
+typedef struct pieces {
+  const fnzi_krn_loop *loop;
+  fnzi_row_fn *row;
+  const void *user;
+  int64_t elements;
+} pieces;
+
+static void share_piece(const void *user, int64_t i, int lane) {
+  const pieces *p = user;
+  int64_t left = p->elements - i * CHUNK;
+  (void)lane;
+  run_piece(p->loop, p->row, p->user, i * CHUNK, left < CHUNK ? left : CHUNK);
 }
 
-void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
+/* A loop as its dimensions are. */
+static void run_pieces(const fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user,
+                       fnzi_krn_team *team) {
+  const pieces all = {loop, row, user, total(loop)};
+  fnzi_krn_share(team, (all.elements + CHUNK - 1) / CHUNK, share_piece, &all);
+}
+
+void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, fnzi_krn_team *team,
                        bool ordered) {
   int64_t n = total(loop);
   if (n == 0)
@@ -142,7 +149,7 @@ void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, 
   if (ordered)
     run_piece(loop, row, user, 0, n);
   else
-    run_pieces(loop, row, user, threads);
+    run_pieces(loop, row, user, team);
 }
 
 /* --- Copies ----------------------------------------------------------------------------------
@@ -225,38 +232,44 @@ static bool is_transposed(fnzi_krn_loop *loop, int64_t cell) {
   return false;
 }
 
-static void copy_transposed(const fnzi_krn_loop *loop, size_t cell, int threads) {
-  int64_t n = total(loop);
-  int64_t strips = (loop->sizes[loop->rank - 2] + TILE - 1) / TILE;
-  (void)threads; /* of no use in a build without OpenMP */
-  for (uint32_t i = 0; i + 2 < loop->rank; i++)
-    strips *= loop->sizes[i];
-  threads = fnzi_krn_team(threads);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && n > CHUNK)
-  for (int64_t i = 0; i < strips; i++)
-    transpose_strip(loop, cell, i);
-  (void)n;
+typedef struct strips {
+  const fnzi_krn_loop *loop;
+  size_t cell;
+} strips;
+
+static void share_strip(const void *user, int64_t i, int lane) {
+  const strips *s = user;
+  (void)lane;
+  transpose_strip(s->loop, s->cell, i);
 }
 
-void fnzi_krn_loop_copy(fnzi_krn_loop *loop, size_t cell, int threads) {
+static void copy_transposed(const fnzi_krn_loop *loop, size_t cell, fnzi_krn_team *team) {
+  const strips all = {loop, cell};
+  int64_t count = (loop->sizes[loop->rank - 2] + TILE - 1) / TILE;
+  for (uint32_t i = 0; i + 2 < loop->rank; i++)
+    count *= loop->sizes[i];
+  fnzi_krn_share(total(loop) > CHUNK ? team : NULL, count, share_strip, &all);
+}
+
+void fnzi_krn_loop_copy(fnzi_krn_loop *loop, size_t cell, fnzi_krn_team *team) {
   if (total(loop) == 0)
     return;
   fnzi_krn_loop_normalise(loop, false);
   if (is_transposed(loop, (int64_t)cell)) {
-    copy_transposed(loop, cell, threads);
+    copy_transposed(loop, cell, team);
     return;
   }
   uint32_t last = loop->rank - 1;
   if (last > 0 && loop->sizes[last] < TILE && loop->sizes[last - 1] > loop->sizes[last] &&
       loop->strides[1][last] != (int64_t)cell)
     swap_dims(loop, last - 1, last); /* longer rows */
-  run_pieces(loop, copy_row, &cell, threads);
+  run_pieces(loop, copy_row, &cell, team);
 }
 
-void fnzi_krn_copy_cells(const fnzi_krn_copy *c, int threads) {
+void fnzi_krn_copy_cells(const fnzi_krn_copy *c, fnzi_krn_team *team) {
   fnzi_krn_loop loop;
   fnzi_krn_loop_start(&loop, c->rank, c->sizes);
   fnzi_krn_loop_add(&loop, c->to, c->rank, c->sizes, c->to_strides, c->cell);
   fnzi_krn_loop_add(&loop, c->from, c->rank, c->sizes, c->from_strides, c->cell);
-  fnzi_krn_loop_copy(&loop, c->cell, threads);
+  fnzi_krn_loop_copy(&loop, c->cell, team);
 }

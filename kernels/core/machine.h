@@ -24,7 +24,7 @@ struct fnzi_krn_machine {
   fnz_backend base;
   fnz_context *ctx;
   fnzi_krn_stock stock;
-  int threads;
+  fnzi_krn_team *team;
   bool has_data;
   const fnzi_krn_kernels *kernels;
   fnzi_mem_route **routes; /* by index of the operator; NULL where not made yet */

@@ -170,9 +170,9 @@ static fnz_status assign(fnzi_krn_call *call, const fnzi_krn_window *to,
   fnzi_krn_loop_add_window(&loop, to);
   fnzi_krn_loop_add_window(&loop, from);
   if (p.to == p.from && !ordered)
-    fnzi_krn_loop_copy(&loop, fnzi_dtype(p.to)->bytes, call->threads);
+    fnzi_krn_loop_copy(&loop, fnzi_dtype(p.to)->bytes, call->team);
   else
-    fnzi_krn_loop_run(&loop, row, &p, call->threads, ordered);
+    fnzi_krn_loop_run(&loop, row, &p, call->team, ordered);
   return FNZ_OK;
 }
 

@@ -38,7 +38,7 @@ fnz_status fnzi_cpu_conv_crop(fnzi_krn_call *call, const fnzi_meta_conv *c, cons
   fnzi_contiguous_strides(sizes, 5, to);
   FNZ_TRY(fnzi_arena_take(&call->scratch, (size_t)(sizes[0] * to[0]), sizeof *weight, &room));
   weight += first[0] * from[2] + first[1] * from[3] + first[2] * from[4];
-  fnzi_krn_copy_cells(&(fnzi_krn_copy){5, sizes, room, to, weight, from, sizeof *weight}, 1);
+  fnzi_krn_copy_cells(&(fnzi_krn_copy){5, sizes, room, to, weight, from, sizeof *weight}, NULL);
   *out_weight = room;
   return FNZ_OK;
 }

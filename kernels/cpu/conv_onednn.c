@@ -8,8 +8,6 @@
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/onednn_guard.h"
 
-#include <omp.h>
-
 #define DNNL_TRY(expr)                                                                             \
   do {                                                                                             \
     dnnl_status_t dnnl_status_ = (expr);                                                           \
@@ -169,16 +167,13 @@ static fnz_status judge(fnz_context *ctx, dnnl_status_t status, bool *done) {
 fnz_status fnzi_cpu_conv_plan_make(fnz_context *ctx, const fnzi_meta_conv *c, bool has_bias,
                                    fnzi_cpu_conv_plan **out) {
   fnzi_cpu_conv_plan *p = fnzi_resize(ctx, NULL, 0, sizeof *p);
-  int threads = omp_get_max_threads();
   bool done;
   *out = NULL;
   if (!p)
     return fnzi_no_memory(ctx);
   memset(p, 0, sizeof *p);
   p->conv = *c, p->has_bias = has_bias;
-  omp_set_num_threads(1);
   fnz_status status = judge(ctx, fnzi_cpu_onednn_guard(create, p), &done);
-  omp_set_num_threads(threads);
   if (done)
     *out = p;
   else

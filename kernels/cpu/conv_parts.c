@@ -7,8 +7,6 @@
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/sizes.h"
 
-#include <omp.h>
-
 enum {
   LEAST_CHANNELS = 32,    /* of a part's result: fewer do not fill oneDNN's blocks */
   LARGE_WEIGHT = 1 << 16, /* elements that do not stay in the second cache beside rows */
@@ -209,12 +207,9 @@ static bool measure(run *r, size_t lanes, bool keeps, size_t *total) {
 
 static void run_all(const fnzi_krn_call *call, const run *r) {
   int64_t cells = weight_of(r->conv) / r->parts * fnzi_cpu_volume(r->conv->out);
-  int threads = omp_get_max_threads();
-  omp_set_num_threads(1); /* of a primitive that runs on the calling thread */
   if (r->room.weight && !r->has_weight)
     fnzi_cpu_rows_spread(call, weights_of(r), cells, order_weight, r);
   fnzi_cpu_rows_spread(call, r->conv->batch * r->parts, cells, convolve, r);
-  omp_set_num_threads(threads);
 }
 
 static fnz_status judge_all(const fnzi_krn_call *call, const run *r, size_t lanes) {

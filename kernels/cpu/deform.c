@@ -83,7 +83,7 @@ static void multiply(const fnzi_krn_call *call, const deformed *d, fnzi_cpu_prod
     p->a.data = address(weight, g * p->m * p->k);
     p->b.data = address(&columns, g * p->k * p->n);
     p->c = y->d ? (void *)(y->d + to) : (void *)(y->f + to);
-    fnzi_cpu_product_run_tiled(p, call->threads);
+    fnzi_cpu_product_run_tiled(p, call->team);
   }
 }
 

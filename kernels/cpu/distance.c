@@ -70,7 +70,7 @@ static void fill_blocks(const blocks *b, const fnzi_cpu_reals *x, int64_t first)
     fnzi_krn_copy_cells(&(fnzi_krn_copy){2, sizes, b->data + (size_t)(j * b->length) * b->cell,
                                          strides, cell_at(x, first + j * b->length), from_strides,
                                          b->cell},
-                        1);
+                        NULL);
   }
 }
 

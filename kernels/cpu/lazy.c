@@ -70,7 +70,7 @@ static fnz_status with_signs(fnzi_krn_call *call, bool first, bool second) {
   fnzi_krn_loop_start(&loop, out->place.rank, out->place.sizes);
   fnzi_krn_loop_add_array(&loop, out);
   fnzi_krn_loop_add_array(&loop, in);
-  fnzi_krn_loop_run(&loop, copy_row, &s, call->threads, false);
+  fnzi_krn_loop_run(&loop, copy_row, &s, call->team, false);
   return FNZ_OK;
 }
 

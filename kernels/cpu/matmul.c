@@ -263,7 +263,7 @@ static fnz_status run(fnzi_krn_call *call, products *p, void *out) {
   }
   fnzi_cpu_product one;
   at_index(p, 0, out, &one);
-  fnzi_cpu_product_run_tiled(&one, call->threads);
+  fnzi_cpu_product_run_tiled(&one, call->team);
   return FNZ_OK;
 }
 
@@ -345,7 +345,7 @@ fnz_status fnzi_kernel_addbmm(fnzi_krn_call *call) {
   for (int64_t i = 0; i < p.sizes[0]; i++, p.beta = 1) {
     at_index(&p, i, out, &one);
     one.c = out;
-    fnzi_cpu_product_run_tiled(&one, call->threads);
+    fnzi_cpu_product_run_tiled(&one, call->team);
   }
   return FNZ_OK;
 }

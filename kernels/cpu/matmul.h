@@ -52,7 +52,7 @@ fnzi_cpu_order fnzi_cpu_product_order(const fnzi_cpu_product *p, const fnzi_cpu_
 void fnzi_cpu_product_few(const fnzi_cpu_product *p);
 /* By panels, with the room of thread `lane`; and on up to `threads` threads. */
 void fnzi_cpu_product_panels(const fnzi_cpu_product *p, int lane);
-void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, int threads);
+void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, fnzi_krn_team *team);
 /* Room that its order needs, in scratch memory, for all threads; NULL for none. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_product_room(fnzi_krn_call *call, const fnzi_cpu_product *p,
                                                 float **out);
@@ -64,7 +64,7 @@ bool fnzi_cpu_matrix_fits(int64_t rows, int64_t cols, int64_t row, int64_t col);
  * fit unless they are of integers. */
 void fnzi_cpu_product_run(const fnzi_cpu_product *p, int lane);
 /* The same in tiles on up to `threads` threads. */
-void fnzi_cpu_product_run_tiled(const fnzi_cpu_product *p, int threads);
+void fnzi_cpu_product_run_tiled(const fnzi_cpu_product *p, fnzi_krn_team *team);
 
 /* The type a product of this element type is computed in; false when there is none. */
 bool fnzi_cpu_product_dtype(fnz_dtype dtype, fnz_dtype *out);

@@ -4,8 +4,6 @@
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/sizes.h"
 
-#include <omp.h>
-
 enum {
   ROWS_OF = 48,         /* a tile's are a multiple */
   TILES_EACH = 4,       /* of a thread: the last ones even out what others were kept from */
@@ -56,7 +54,8 @@ typedef struct tiles {
   int64_t rows, columns, across, room;
 } tiles;
 
-static void run_tile(const tiles *t, int64_t at, int lane) {
+static void run_tile(const void *user, int64_t at, int lane) {
+  const tiles *t = user;
   const fnzi_cpu_product *p = t->product;
   int64_t i = at / t->across * t->rows, j = at % t->across * t->columns;
   fnzi_cpu_product one = *p;
@@ -68,9 +67,10 @@ static void run_tile(const tiles *t, int64_t at, int lane) {
 }
 
 /* By columns first: then each part of the second factor is brought by one thread alone. */
-void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, int threads) {
+void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, fnzi_krn_team *team) {
   const fnzi_row_panels whole = describe(p);
   tiles t = {.product = p, .room = fnzi_row_panels_room(&whole)};
+  int threads = fnzi_krn_team_lanes(team);
   int64_t wanted = (int64_t)threads * TILES_EACH;
   t.columns = fnzi_cpu_parts(fnzi_cpu_parts(p->n, wanted), FNZI_PANEL_COLUMNS) * FNZI_PANEL_COLUMNS;
   t.across = fnzi_cpu_parts(p->n, t.columns);
@@ -81,7 +81,5 @@ void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, int threads) {
     run_in(p, t.room, 0);
     return;
   }
-#pragma omp parallel for num_threads(fnzi_krn_team(threads)) schedule(dynamic)
-  for (int64_t at = 0; at < count; at++)
-    run_tile(&t, at, omp_get_thread_num());
+  fnzi_krn_share(team, count, run_tile, &t);
 }

@@ -159,8 +159,13 @@ static void *moved(const fnzi_cpu_product *p, const void *data, fnzi_row_kind ki
   return (void *)((uintptr_t)data + (uintptr_t)by);
 }
 
-static void run_tile(const fnzi_cpu_product *p, int64_t i, int64_t j) {
+/* Tile `at`, by rows of tiles. */
+static void run_tile(const void *user, int64_t at, int lane) {
+  const fnzi_cpu_product *p = user;
+  int64_t cols = fnzi_cpu_parts(p->n, TILE_COLS);
+  int64_t i = at / cols * TILE_ROWS, j = at % cols * TILE_COLS;
   fnzi_cpu_product tile = *p;
+  (void)lane;
   tile.m = fnzi_cpu_least(TILE_ROWS, p->m - i);
   tile.n = fnzi_cpu_least(TILE_COLS, p->n - j);
   tile.a.data = moved(p, p->a.data, p->a.kind, i * p->a.row);
@@ -169,14 +174,11 @@ static void run_tile(const fnzi_cpu_product *p, int64_t i, int64_t j) {
   fnzi_cpu_product_run(&tile, 0);
 }
 
-void fnzi_cpu_product_run_tiled(const fnzi_cpu_product *p, int threads) {
+void fnzi_cpu_product_run_tiled(const fnzi_cpu_product *p, fnzi_krn_team *team) {
   int64_t rows = fnzi_cpu_parts(p->m, TILE_ROWS), cols = fnzi_cpu_parts(p->n, TILE_COLS);
   if (p->order == FNZI_ORDER_PANELS && p->m && p->n) {
-    fnzi_cpu_product_panels_tiled(p, threads);
+    fnzi_cpu_product_panels_tiled(p, team);
     return;
   }
-  threads = rows * cols <= 1 || threads <= 1 ? 1 : fnzi_krn_team(threads);
-#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)
-  for (int64_t t = 0; t < rows * cols; t++)
-    run_tile(p, t / cols * TILE_ROWS, t % cols * TILE_COLS);
+  fnzi_krn_share(team, rows * cols, run_tile, p);
 }

@@ -168,21 +168,21 @@ static void placed_row(const void *user, char *const *data, const int64_t *strid
                  data[0] + i * strides[0]);
 }
 
-static void run_placed(const fnzi_cpu_placed *p, cells_fn *run, int threads, bool ordered) {
+static void run_placed(const fnzi_cpu_placed *p, cells_fn *run, fnzi_krn_team *team, bool ordered) {
   const placing of = {p, run};
   fnzi_krn_loop loop;
   fnzi_krn_loop_start(&loop, p->index.rank, p->index.sizes);
   fnzi_krn_loop_add_window(&loop, &p->other);
   fnzi_krn_loop_add_window(&loop, &p->index);
   fnzi_krn_loop_add_window(&loop, &p->self);
-  fnzi_krn_loop_run(&loop, placed_row, &of, threads, ordered);
+  fnzi_krn_loop_run(&loop, placed_row, &of, team, ordered);
 }
 
 void fnzi_cpu_placed_read(const fnzi_krn_call *call, const fnzi_cpu_placed *p) {
-  run_placed(p, for_size(p->self.cell, false), call->threads, false);
+  run_placed(p, for_size(p->self.cell, false), call->team, false);
 }
 
 void fnzi_cpu_placed_write(const fnzi_cpu_placed *p) {
   cells_fn *run = p->row ? find_join(p->self.dtype, p->row->name) : for_size(p->self.cell, true);
-  run_placed(p, run, 1, true);
+  run_placed(p, run, NULL, true);
 }

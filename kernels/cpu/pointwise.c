@@ -338,7 +338,7 @@ static void run_point(fnzi_krn_call *call, point *p) {
   for (uint32_t k = 0; k < p->what.noperands; k++)
     add_operand(p, &loop, k);
   choose_narrow(p);
-  fnzi_krn_loop_run(&loop, point_row, p, call->threads, false);
+  fnzi_krn_loop_run(&loop, point_row, p, call->team, false);
 }
 
 static void add_window(point *p, fnzi_krn_loop *loop, const fnzi_krn_window *w) {
@@ -369,7 +369,7 @@ fnz_status fnzi_cpu_window_combine(fnzi_krn_call *call, const char *row, const f
   add_window(&p, &loop, from);
   if (extra)
     add_window(&p, &loop, &number);
-  fnzi_krn_loop_run(&loop, point_row, &p, call->threads, false);
+  fnzi_krn_loop_run(&loop, point_row, &p, call->team, false);
   return FNZ_OK;
 }
 

@@ -254,7 +254,7 @@ static fnz_status record(fnzi_krn_call *call, const pool *o, const char *name,
 }
 
 /* Results are computed. */
-static fnz_status run(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane, const char *name) {
+static fnz_status run(fnzi_krn_call *call, pool *o, fnzi_share_fn *plane, const char *name) {
   fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
   int64_t planes = o->read.planes;
   fnzi_krn_window windows[2];
@@ -272,7 +272,7 @@ static fnz_status run(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane, const c
 }
 
 /* Results are elements of the input, and where they stood. */
-static fnz_status run_moving(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane, const char *name) {
+static fnz_status run_moving(fnzi_krn_call *call, pool *o, fnzi_share_fn *plane, const char *name) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *out = call->outputs[0];
   int64_t from = fnzi_krn_array_numel(self), to = fnzi_krn_array_numel(out);
   fnz_dtype dtype = out->geometry.dtype;

@@ -405,6 +405,6 @@ fnz_status fnzi_kernel_masked_scatter(fnzi_krn_call *call) {
   fnzi_krn_loop_start(&loop, out->place.rank, out->place.sizes);
   fnzi_krn_loop_add_array(&loop, out);
   fnzi_krn_loop_add_array(&loop, mask);
-  fnzi_krn_loop_run(&loop, masked_row, &c, 1, true);
+  fnzi_krn_loop_run(&loop, masked_row, &c, NULL, true);
   return FNZ_OK;
 }

@@ -5,7 +5,6 @@
 #include "kernels/cpu/cpu.h"
 
 #include <math.h>
-#include <omp.h>
 
 enum { SUM_LANES = 8, WORTH_THREADS = 16384 };
 
@@ -61,7 +60,7 @@ void fnzi_cpu_expand_cells(const fnzi_krn_call *call, const fnz_geometry *from, 
   fnzi_krn_loop_start(&loop, to->rank, to->sizes);
   fnzi_krn_loop_add(&loop, out, to->rank, to->sizes, strides, cell);
   fnzi_krn_loop_add(&loop, data, from->rank, from->sizes, from_strides, cell);
-  fnzi_krn_loop_run(&loop, copy_row, &cell, call->threads, false);
+  fnzi_krn_loop_run(&loop, copy_row, &cell, call->team, false);
 }
 
 fnz_status fnzi_cpu_reals_expand(fnzi_krn_call *call, const fnzi_krn_array *array, fnz_dtype dtype,
@@ -135,22 +134,15 @@ double fnzi_cpu_sum_squares(const double *x, int64_t count, double center) {
   return join(lanes);
 }
 
-static void each(int lanes, int64_t count, fnzi_each_fn *body, const void *user) {
-  lanes = fnzi_krn_team(lanes);
-#pragma omp parallel for num_threads(lanes) schedule(static) if (lanes > 1 && count > 1)
-  for (int64_t i = 0; i < count; i++)
-    body(user, i, omp_get_thread_num());
-}
-
-void fnzi_cpu_rows_each(const fnzi_krn_call *call, int64_t count, fnzi_each_fn *body,
+void fnzi_cpu_rows_each(const fnzi_krn_call *call, int64_t count, fnzi_share_fn *body,
                         const void *user) {
-  each(fnzi_cpu_lanes(call), count, body, user);
+  fnzi_krn_share(call->team, count, body, user);
 }
 
 void fnzi_cpu_rows_spread(const fnzi_krn_call *call, int64_t count, int64_t cells,
-                          fnzi_each_fn *body, const void *user) {
+                          fnzi_share_fn *body, const void *user) {
   bool is_worth = count > 0 && cells >= WORTH_THREADS / count;
-  each(is_worth ? fnzi_cpu_lanes(call) : 1, count, body, user);
+  fnzi_krn_share(is_worth ? call->team : NULL, count, body, user);
 }
 
 /* The row-major index of element (kept dims..., reduced dims...) of the permuted order. */
@@ -185,11 +177,11 @@ static fnz_status arrange(fnzi_krn_call *call, const fnz_geometry *g, fnzi_cpu_r
   if (moved.d)
     fnzi_krn_copy_cells(
         &(fnzi_krn_copy){rank, sizes, moved.d, plain, out->reals.d, strides, sizeof *moved.d},
-        call->threads);
+        call->team);
   else
     fnzi_krn_copy_cells(
         &(fnzi_krn_copy){rank, sizes, moved.f, plain, out->reals.f, strides, sizeof *moved.f},
-        call->threads);
+        call->team);
   out->reals = fnzi_cpu_reals_read(&moved);
   return FNZ_OK;
 }

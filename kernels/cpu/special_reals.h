@@ -98,17 +98,16 @@ typedef enum fnzi_cpu_part {
 FNZ_MUST_CHECK fnz_status fnzi_cpu_reduced_open_part(fnzi_krn_call *call, fnzi_cpu_part part,
                                                      fnzi_cpu_reduced *out);
 
-/* Calls body(user, i, lane) for i below count on up to call->threads threads; `lane` is below
+/* Calls body(user, i, lane) for i below count on the threads of call->team; `lane` is below
  * fnzi_cpu_lanes(call) and tells threads that run at one time apart. */
-typedef void fnzi_each_fn(const void *user, int64_t i, int lane);
-void fnzi_cpu_rows_each(const fnzi_krn_call *call, int64_t count, fnzi_each_fn *body,
+void fnzi_cpu_rows_each(const fnzi_krn_call *call, int64_t count, fnzi_share_fn *body,
                         const void *user);
 /* The same where each call has `cells` elements to do: on one thread when that is not worth more.
  */
 void fnzi_cpu_rows_spread(const fnzi_krn_call *call, int64_t count, int64_t cells,
-                          fnzi_each_fn *body, const void *user);
+                          fnzi_share_fn *body, const void *user);
 static inline int fnzi_cpu_lanes(const fnzi_krn_call *call) {
-  return call->threads > 1 ? call->threads : 1;
+  return fnzi_krn_team_lanes(call->team);
 }
 
 #endif

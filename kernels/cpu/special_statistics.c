@@ -150,7 +150,7 @@ static fnz_status open_parts(fnzi_krn_call *call, reduction *r, fnzi_cpu_part pa
 }
 
 /* `part` says what is taken of complex numbers; of the real ones a second time, the imaginary. */
-static fnz_status run(fnzi_krn_call *call, reduction *r, fnzi_cpu_part part, fnzi_each_fn *row) {
+static fnz_status run(fnzi_krn_call *call, reduction *r, fnzi_cpu_part part, fnzi_share_fn *row) {
   if (fnzi_is_complex(fnzi_krn_call_geometry(call, 0)->dtype))
     FNZ_TRY(open_parts(call, r, part));
   else

@@ -83,7 +83,7 @@ static fnz_status copy_without_nan(fnzi_krn_call *call, fnzi_krn_array **out) {
   fnzi_krn_loop_start(&loop, self->place.rank, self->place.sizes);
   fnzi_krn_loop_add_array(&loop, *out);
   fnzi_krn_loop_add_array(&loop, self);
-  fnzi_krn_loop_run(&loop, drop_nan_row, &self->place.dtype, call->threads, false);
+  fnzi_krn_loop_run(&loop, drop_nan_row, &self->place.dtype, call->team, false);
   return FNZ_OK;
 }
 
@@ -137,7 +137,7 @@ static bool has_nan(const fnzi_krn_array *sums) {
   fnzi_krn_loop loop;
   fnzi_krn_loop_start(&loop, sums->place.rank, sums->place.sizes);
   fnzi_krn_loop_add_array(&loop, sums);
-  fnzi_krn_loop_run(&loop, find_nan_row, &search, 1, false);
+  fnzi_krn_loop_run(&loop, find_nan_row, &search, NULL, false);
   return found;
 }
 

@@ -50,7 +50,7 @@ static fnz_status choose(fnzi_krn_call *call, const choice *c) {
   fnzi_krn_loop_add_window(&loop, &to);
   for (size_t k = 0; k < OPERANDS; k++)
     fnzi_krn_loop_add_window(&loop, &c->operands[k]);
-  fnzi_krn_loop_run(&loop, choose_row, &to.cell, call->threads, false);
+  fnzi_krn_loop_run(&loop, choose_row, &to.cell, call->team, false);
   return FNZ_OK;
 }
 

@@ -109,7 +109,7 @@ static fnz_status do_step(fnzi_dec_steps *s, const fnz_request *from, fnzi_krn_a
                         .nexpected = from->expected ? 1 : 0,
                         .target = FNZ_DTYPE_COUNT,
                         .warning = s->call->warning,
-                        .threads = s->call->threads,
+                        .team = s->call->team,
                         .has_data = s->call->has_data};
   *count = 0;
   if (!row || (row->run == FNZI_RUN_decomposed && !s->script)) /* none is run as part of another */

@@ -80,7 +80,7 @@ static void open_stage(stage *st, fnzi_script *script, fnzi_krn_kernels *shapes)
   st->call.ctx = ctx;
   st->call.kernels = shapes;
   st->call.target = FNZ_DTYPE_COUNT;
-  st->call.threads = 1;
+  st->call.team = NULL;
   st->call.stock = &st->stock;
   fnzi_map_init(&st->script.numbers, ctx);
   fnzi_arena_init(&st->call.scratch, ctx);

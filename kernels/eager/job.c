@@ -145,7 +145,7 @@ fnz_status fnzi_mem_job_open(fnzi_mem_job *job, const fnz_arg *args, fnzi_krn_ca
                           .args = args,
                           .target = FNZ_DTYPE_COUNT,
                           .warning = job->warning,
-                          .threads = job->m->threads,
+                          .team = job->m->team,
                           .has_data = job->m->has_data};
   call->capacity = job->capacity - job->count;
   for (size_t i = 0; i < job->op->nparams; i++)

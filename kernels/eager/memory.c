@@ -31,7 +31,7 @@ static fnz_status move_in(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array 
     fnzi_krn_copy_cells(&(fnzi_krn_copy){g.rank, g.sizes, fnzi_krn_array_data(fresh),
                                          fresh->place.strides, fnzi_krn_array_data(a),
                                          a->place.strides, a->cell},
-                        m->threads);
+                        m->team);
   if (status == FNZ_OK) {
     fnzi_krn_storage *old = a->storage;
     a->storage = fresh->storage;
@@ -98,7 +98,7 @@ fnz_status fnzi_mem_array_create(fnzi_krn_machine *m, fnz_context *ctx,
 
 fnz_status fnzi_mem_array_copy(fnzi_krn_machine *m, fnz_context *ctx, const fnz_op *op,
                                const fnzi_krn_array *to, const fnzi_krn_array *from) {
-  fnzi_krn_call call = {.ctx = ctx, .op = op, .threads = m->threads};
+  fnzi_krn_call call = {.ctx = ctx, .op = op, .team = m->team};
   return m->has_data ? fnzi_krn_array_assign(&call, to, from) : FNZ_OK;
 }
 

@@ -51,7 +51,7 @@ fnz_status fnzi_serve_copy(fnzi_mem_job *job) {
  * of the window lie in one place. */
 static fnz_status write_window(fnzi_mem_job *job, fnzi_krn_array *window,
                                const fnzi_krn_array *src) {
-  fnzi_krn_call call = {.ctx = job->ctx, .op = job->op, .threads = job->m->threads};
+  fnzi_krn_call call = {.ctx = job->ctx, .op = job->op, .team = job->m->team};
   fnzi_krn_window to, from;
   FNZ_TRY(fnzi_meta_source_check(&call, &window->geometry, &src->geometry));
   if (!job->m->has_data)

@@ -199,7 +199,7 @@ static fnz_status encode(fnzi_mem_job *job, const fnzi_krn_array *target, fnzi_k
 /* Elements one after the other, dimensions in this order. */
 static fnz_status copy_in_order(fnzi_mem_job *job, const fnzi_krn_array *target,
                                 const fnzi_krn_array *from, const uint32_t *order) {
-  fnzi_krn_call call = {.ctx = job->ctx, .op = job->op, .threads = job->m->threads};
+  fnzi_krn_call call = {.ctx = job->ctx, .op = job->op, .team = job->m->team};
   fnzi_krn_window to, source, turned[2];
   if (job->m->stock.elsewhere)
     return fnzi_mem_job_fail(

@@ -2,6 +2,7 @@
  * convert_rows_test.c - loops that convert and copy elements: the same bits in every instruction
  * set, dense and strided; choices, and copies of windows, against those cell by cell. */
 #include "soak/choices.h"
+#include "tests/help/context.h"
 #include "tests/help/test.h"
 
 #include "kernels/core/convert.h"
@@ -258,7 +259,7 @@ START_TEST(choices_are_made_cell_by_cell) {
 END_TEST
 
 /* Sizes around the tile's, the dimensions of three in any order. */
-static void check_window(const int64_t *sizes, const int *order, size_t cell, int threads) {
+static void check_window(const int64_t *sizes, const int *order, size_t cell, fnzi_krn_team *team) {
   static cells in, want, have;
   int64_t dense[3] = {sizes[1] * sizes[2], sizes[2], 1}, turned[3], step = 1;
   for (int k = 2; k >= 0; k--) {
@@ -274,8 +275,7 @@ static void check_window(const int64_t *sizes, const int *order, size_t cell, in
     memcpy(want.bytes + (size_t)at * cell,
            in.bytes + (size_t)(i * turned[0] + j * turned[1] + k * turned[2]) * cell, cell);
   }
-  fnzi_krn_copy_cells(&(fnzi_krn_copy){3, sizes, have.bytes, dense, in.bytes, turned, cell},
-                      threads);
+  fnzi_krn_copy_cells(&(fnzi_krn_copy){3, sizes, have.bytes, dense, in.bytes, turned, cell}, team);
   ck_assert_msg(memcmp(&want, &have, sizeof want) == 0, "%lld %lld %lld as %d %d %d",
                 (long long)sizes[0], (long long)sizes[1], (long long)sizes[2], order[0], order[1],
                 order[2]);
@@ -287,12 +287,17 @@ START_TEST(windows_are_turned) {
   static const int64_t all[][3] = {{1, 32, 48}, {1, 33, 31}, {3, 16, 16}, {5, 17, 20},
                                    {16, 2, 40}, {36, 4, 19}, {20, 20, 4}, {1, 1, 1000},
                                    {2, 100, 3}, {0, 20, 20}};
+  fnzi_krn_team *team;
+  begin();
+  OK(ctx, fnzi_krn_team_create(ctx, 2, &team));
   state = 4;
   for (size_t s = 0; s < sizeof all / sizeof *all; s++)
     for (int o = 0; o < 6; o++)
       for (size_t cell = 1; cell <= 16; cell += cell == 2 ? 1 : cell == 3 ? 1 : cell)
         for (int threads = 1; threads <= 2; threads++)
-          check_window(all[s], orders[o], cell, threads);
+          check_window(all[s], orders[o], cell, threads == 1 ? NULL : team);
+  fnzi_krn_team_destroy(team);
+  end();
 }
 END_TEST
 
