@@ -12,7 +12,7 @@
  * and with a workspace and a state of its own.
  *
  * A process that forks: the child may use objects that no other thread was using then; it starts
- * helpers of its own. Where the system refuses a thread, a run has fewer. */
+ * threads of its own. If the system refuses a thread, a run has fewer. */
 #ifndef FNZ_ENGINE_H
 #define FNZ_ENGINE_H
 

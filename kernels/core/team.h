@@ -1,7 +1,7 @@
 /* team.h - threads that share loops (team.c).
  *
  * A team belongs to a machine: one thread at a time uses it. Its helpers start with the first loop
- * and end with the team. Where the system refuses a thread there are fewer of them; a process that
+ * and end with the team. If the system refuses a thread there are fewer of them; a process that
  * forked starts its own. NULL is a team of the caller's thread alone. */
 #ifndef FNZI_KRN_TEAM_H
 #define FNZI_KRN_TEAM_H

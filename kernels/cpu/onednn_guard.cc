@@ -1,5 +1,5 @@
-/* onednn_guard.cc - the one place that calls oneDNN: on the calling thread alone, and what it
- * throws is caught. */
+/* onednn_guard.cc - the one place that calls oneDNN. It catches exceptions, and keeps the work on
+ * the calling thread. */
 #include "kernels/cpu/onednn_guard.h"
 
 #include <omp.h>

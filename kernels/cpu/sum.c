@@ -383,15 +383,15 @@ typedef struct addends {
   int64_t strides[FNZ_MAX_RANK];
 } addends;
 
-/* One plane of rows that lie side by side, as those of an image with channels last. */
+/* One plane of rows that lie side by side, as channels do that are last. */
 static bool is_beside(const plan *p) {
   const dim *a = &p->dims[0], *b = &p->dims[1];
   return p->rank == 2 && p->width == WIDTH_F32 && !p->folds && a->in != 1 && b->in == 1 &&
          b->out != 0 && b->size >= FNZI_ROW_BESIDE && choose(p, a, b) == ROWS;
 }
 
-/* Vectors are of neighbours in order. Where those are apart, bringing them together first takes a
- * tenth of the time of adding them one by one. */
+/* A vector has neighbours in order. If they are apart, it takes a tenth of the time to bring them
+ * together first. */
 static bool lies_apart(const fnzi_krn_array *self, const fnz_geometry *order, const bool *reduced) {
   static const dim one = {1, 0, 0, 0};
   plan p = {.eager = self->eager, .width = self->place.dtype == FNZ_F64 ? 4 : WIDTH_F32};
