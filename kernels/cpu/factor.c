@@ -7,7 +7,7 @@
 
 void fnzi_cpu_transpose(size_t cell, int64_t rows, int64_t columns, const char *from, char *to) {
   const int64_t sizes[] = {columns, rows}, of_to[] = {rows, 1}, of_from[] = {1, columns};
-  fnzi_krn_copy_cells(&(fnzi_krn_copy){2, sizes, to, of_to, from, of_from, cell}, 1);
+  fnzi_krn_copy_cells(&(fnzi_krn_copy){2, sizes, to, of_to, from, of_from, cell}, NULL);
 }
 
 static int64_t rows_of(const fnzi_krn_array *a) {

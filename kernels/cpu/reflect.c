@@ -87,7 +87,7 @@ static void make_q(const reflections *p) {
 static void put_r(const reflections *p, int64_t rows, char *r) {
   const int64_t sizes[] = {rows, p->n}, by_rows[] = {p->n, 1}, by_columns[] = {1, p->m};
   size_t row = (size_t)p->n * p->cell;
-  fnzi_krn_copy_cells(&(fnzi_krn_copy){2, sizes, r, by_rows, p->a, by_columns, p->cell}, 1);
+  fnzi_krn_copy_cells(&(fnzi_krn_copy){2, sizes, r, by_rows, p->a, by_columns, p->cell}, NULL);
   for (int64_t i = 0; i < rows; i++)
     memset(r + (size_t)i * row, 0, (size_t)(i < p->n ? i : p->n) * p->cell);
 }

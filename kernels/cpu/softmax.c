@@ -152,11 +152,11 @@ static void one_panel(const void *user, int64_t at, int lane) {
   const int64_t beside[] = {apart, 1}, across[] = {1, r->inner};
   float *panel = r->panel + (int64_t)lane * PANEL * apart;
   fnzi_krn_copy_cells(
-      &(fnzi_krn_copy){2, sizes, panel, beside, r->x.f + start, across, sizeof *panel}, 1);
+      &(fnzi_krn_copy){2, sizes, panel, beside, r->x.f + start, across, sizeof *panel}, NULL);
   for (int64_t k = 0; k < sizes[0]; k++)
     row_f32(r, panel + k * apart, panel + k * apart);
   fnzi_krn_copy_cells(
-      &(fnzi_krn_copy){2, sizes, r->y.f + start, across, panel, beside, sizeof *panel}, 1);
+      &(fnzi_krn_copy){2, sizes, r->y.f + start, across, panel, beside, sizeof *panel}, NULL);
 }
 
 static void one_row(const void *user, int64_t at, int lane) {
