@@ -27,7 +27,7 @@ static fnz_status check_needed(fnz_workspace *ws, const fnzi_stp_binding *b) {
 }
 
 /* Returns whether the caller passes no memory for some result of graph 0. */
-static bool holds_results(const fnzi_stp_binding *b, unsigned char *const *outs) {
+static bool needs_results(const fnzi_stp_binding *b, unsigned char *const *outs) {
   for (size_t i = 0; i < b->plan.buffers.count; i++)
     if (b->plan.buffers.data[i].kind == FNZI_PLN_OUT &&
         !(outs && outs[b->plan.buffers.data[i].output]))
@@ -39,7 +39,7 @@ static bool holds_results(const fnzi_stp_binding *b, unsigned char *const *outs)
 static fnz_status reserve(fnz_workspace *ws, const fnzi_stp_binding *b,
                           unsigned char *const *outs) {
   size_t bytes;
-  if (!fnzi_add_size(b->arena_bytes, holds_results(b, outs) ? b->outputs_bytes : 0, &bytes) ||
+  if (!fnzi_add_size(b->arena_bytes, needs_results(b, outs) ? b->outputs_bytes : 0, &bytes) ||
       !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes))
     return fnzi_no_memory(ws->ctx);
   return fnzi_stp_enlarge(ws, &ws->block, &ws->block_bytes, bytes);
@@ -106,7 +106,7 @@ static fnz_status run_on_cpu(fnz_workspace *ws, fnzi_stp_binding *b, bool flagge
     status = fnzi_bnd_steps_finish(ws, b);
   if (status == FNZ_OK && flagged)
     status = fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL,
-                       "the GPU found a place out of bounds that the CPU does not find");
+                       "the GPU found an index out of bounds that the CPU does not find");
   if (status != FNZ_OK)
     fnzi_bnd_undo(ws, b);
   return status;
@@ -134,7 +134,7 @@ static fnz_status execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
       for (size_t n = 0; n < graph->nodes.count; n++)
         if (graph->nodes.data[n].op && graph->nodes.data[n].op->tags & FNZI_TAG_EFFECT)
           return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, NULL,
-                           "the GPU found a place out of bounds; run on the CPU to see which one: "
+                           "the GPU found an index out of bounds; run on the CPU to see which one: "
                            "collectives are not called again to find it");
     }
     *ws->ctx->generator = before; /* so the second run draws the same numbers */

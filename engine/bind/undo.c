@@ -81,7 +81,7 @@ static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_
   return key && !was_checked ? fnzi_map_set(checked, key, size, 0) : FNZ_OK;
 }
 
-/* Says that a buffer may be of the state. Results of a body may be, too. */
+/* Returns whether the buffer may be state. An output of a body may be bound to state. */
 static bool is_state(const fnzi_stp_binding *b, uint32_t buffer) {
   uint8_t kind = b->plan.buffers.data[buffer].kind;
   return kind == FNZI_PLN_STATE || (b->is_body && kind == FNZI_PLN_OUT);
@@ -124,7 +124,7 @@ typedef struct finding {
   size_t first; /* the first thunk that writes the state */
 } finding;
 
-static fnz_status find_late(fnzi_stp_binding *b, finding *f) {
+static fnz_status scan_thunks(fnzi_stp_binding *b, finding *f) {
   bool fails;
   for (size_t i = 0; i < b->thunks.count; i++) {
     const fnzi_stp_thunk *thunk = &b->thunks.data[i];
@@ -143,7 +143,8 @@ static fnz_status find_late(fnzi_stp_binding *b, finding *f) {
   return FNZ_OK;
 }
 
-static fnz_status look(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies, finding *f) {
+static fnz_status find_failures(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies,
+                                finding *f) {
   *f = (finding){.most_bodies = most_bodies, .first = SIZE_MAX};
   bool has_state = false; /* without one a run changes no existing memory */
   for (uint32_t i = 0; i < b->plan.buffers.count; i++)
@@ -152,7 +153,7 @@ static fnz_status look(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies
     return FNZ_OK;
   fnzi_arena_init(&f->scratch, ctx);
   fnzi_map_init(&f->checked, ctx);
-  fnz_status status = find_late(b, f);
+  fnz_status status = scan_thunks(b, f);
   fnzi_map_free(&f->checked);
   fnzi_arena_free(&f->scratch);
   return status;
@@ -161,7 +162,7 @@ static fnz_status look(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies
 fnz_status fnzi_bnd_undo_fails_after_write(fnz_context *ctx, fnzi_stp_binding *b, bool repeats,
                                            bool *fails_after_write) {
   finding f;
-  FNZ_TRY(look(ctx, b, SIZE_MAX, &f));
+  FNZ_TRY(find_failures(ctx, b, SIZE_MAX, &f));
   *fails_after_write = f.fails_after_write;
   for (size_t i = 0; i < b->thunks.count && repeats && f.written; i++)
     *fails_after_write = *fails_after_write || !fnzi_bnd_never_fails(&b->thunks.data[i]);
@@ -171,7 +172,7 @@ fnz_status fnzi_bnd_undo_fails_after_write(fnz_context *ctx, fnzi_stp_binding *b
 fnz_status fnzi_bnd_undo_plan(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies) {
   finding f;
   FNZI_NEW(&b->arena, b->plan.buffers.count, &b->saved);
-  fnz_status status = look(ctx, b, most_bodies, &f);
+  fnz_status status = find_failures(ctx, b, most_bodies, &f);
   const bool fails_after_write = f.fails_after_write;
   for (size_t i = 0; fails_after_write && i < b->plan.buffers.count; i++)
     b->saved_bytes += b->saved[i] ? b->plan.buffers.data[i].bytes : 0;

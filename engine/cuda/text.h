@@ -27,8 +27,7 @@
 
 #include "program/program.h"
 
-/* An operand in memory, which has one address; elements strides[d] bytes apart along dimension d.
- */
+/* An operand in memory. Its elements are strides[d] bytes apart along dimension d. */
 typedef struct fnzi_cuda_lane {
   int64_t strides[FNZ_MAX_RANK];
   uint16_t slot;   /* its value: an element */
@@ -91,9 +90,9 @@ bool fnzi_cuda_block_has_rows(const fnzi_cuda_group *group);
 
 /* --- A program ----------------------------------------------------------------------------------
  */
-/* The unit of a launch's count. FLAT: elements; each thread takes some (FIRST, STEP of prelude.cu).
- * BLOCKS: blocks; if there are more than a grid can have, a block takes several, gridDim.x
- * apart. */
+/* The unit in which the work of a launch is counted. FLAT: elements, which threads share (FIRST and
+ * STEP of prelude.cu). BLOCKS: blocks. If a grid cannot have that many, a block does the work of
+ * several, gridDim.x apart. */
 typedef enum fnzi_cuda_grid { FNZI_CUDA_GRID_FLAT, FNZI_CUDA_GRID_BLOCKS } fnzi_cuda_grid;
 
 typedef struct fnzi_cuda_kernel {
@@ -132,8 +131,8 @@ void fnzi_cuda_tables_fix(fnzi_cuda_tables *tables);
 
 typedef struct fnzi_cuda_text {
   fnzi_arena *arena;
-  /* Sizes and what follows from them are numbers of a table that goes with each launch, so that
-   * the text is the same for other sizes. False: they are constants, which compilers use. */
+  /* True: sizes and strides are numbers of a table that each launch passes, so the text fits other
+   * sizes. False: they are constants of the text, and the compiler simplifies with them. */
   bool is_general;
   int64_t numbers[FNZI_CUDA_NUMBERS]; /* the table for a launch of the kernel asked for last */
   bool of_slots[FNZI_CUDA_NUMBERS]; /* per number: it is the bits of a slot's number, not a size */
@@ -213,11 +212,11 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_text_use(fnz_context *ctx, fnzi_cuda_text *t
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_statements(fnz_context *ctx, fnzi_cuda_text *text,
                                                     const fnzi_cuda_group *group, fnz_buffer *out);
 
-/* --- Places that data say (text_index.c) --------------------------------------------------------
- * Indexing: elements over one space are loaded from places, or stored to places. Operands: `to`,
- * `from`, each index, the flag. If places are sorted, two more follow: the positions of the index
- * in order of their places, and per run of one place its end, or 0 after its first position. A
- * place out of range sets the flag and is skipped. */
+/* --- Access by indices (text_index.c) -----------------------------------------------------------
+ * Elements over one space are loaded from places, or stored to places. Operands: `to`, `from`, each
+ * index, the flag. If places are sorted, two more follow: the positions of the index in order of
+ * their places, and per run of one place its end, or 0 after its first position. A place out of
+ * range sets the flag and is skipped. */
 enum { FNZI_CUDA_PICKS = 8 };
 
 typedef struct fnzi_cuda_pick {

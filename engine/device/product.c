@@ -367,7 +367,7 @@ fnz_status fnzi_dev_lower_matmul(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_
 /* vdot conjugates its first vector if it is complex, so only real vectors are products. */
 fnz_status fnzi_dev_lower_vdot(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   if (fnzi_is_complex(fnzi_krn_call_input(call, 0)->place.dtype))
-    return fnzi_dev_work_refuse(out, "vdot of complex vectors is the CPU's");
+    return fnzi_dev_work_refuse(out, "vdot of complex vectors has no kernel for a GPU");
   return fnzi_dev_lower_matmul(m, call, out);
 }
 

@@ -12,7 +12,7 @@ static fnz_status reserve_scratch(void *user, size_t bytes, void **out) {
   int64_t offset;
   FNZ_TRY(fnzi_dev_work_scratch(r->m, r->out, bytes, &offset));
   if (r->out->scratch >= FNZI_DEV_RECORD_AREA)
-    return fnzi_dev_record_refuse(r, "it needs too much memory in between");
+    return fnzi_dev_record_refuse(r, "too much scratch memory");
   *out = fnzi_dev_record_address(FNZI_DEV_RECORD_SCRATCH) + offset;
   return FNZ_OK;
 }
@@ -21,7 +21,7 @@ static fnz_status scalar_window(void *user, uint32_t k, fnz_dtype dtype, fnzi_kr
   fnzi_dev_recording *r = user;
   size_t offset;
   if (!fnzi_stp_scalar_find(r->m->b, r->call, k, dtype, &offset))
-    return fnzi_dev_record_refuse(r, "data decide a number of it");
+    return fnzi_dev_record_refuse(r, "a scalar argument depends on data");
   fnzi_krn_window_dense(out, dtype, 0, NULL,
                         fnzi_dev_record_address(FNZI_DEV_RECORD_SCALARS) + offset);
   return FNZ_OK;
@@ -47,14 +47,14 @@ static fnz_status read_window(fnzi_dev_recording *r, fnzi_dev_recorded *g, const
   g->slots[*slot].number = w->data;
   return fnzi_dev_record_is_scalar(w)
              ? FNZ_OK
-             : fnzi_dev_record_refuse(r, "it reads what is not in the plan");
+             : fnzi_dev_record_refuse(r, "it reads memory outside the plan");
 }
 
 static fnz_status write_window(fnzi_dev_recording *r, fnzi_dev_recorded *g,
                                const fnzi_krn_window *w, uint16_t slot) {
   fnzi_dev_operand operand;
   if (!fnzi_dev_record_locate(w->data, &operand))
-    return fnzi_dev_record_refuse(r, "a result lies nowhere");
+    return fnzi_dev_record_refuse(r, "a result has no location");
   g->windows[g->nlanes] = 0;
   g->operands[g->nlanes] = operand;
   g->lanes[g->nlanes++] =
@@ -144,7 +144,7 @@ static fnz_status operand_of(fnzi_dev_recording *r, const fnzi_krn_window *w, bo
   if (fnzi_dev_record_locate(w->data, out))
     return FNZ_OK;
   if (!is_result)
-    return fnzi_dev_record_refuse(r, "it reads what is not in the plan");
+    return fnzi_dev_record_refuse(r, "it reads memory outside the plan");
   if (!fnzi_dev_record_count(w->rank, w->sizes, &count) ||
       !fnzi_mul_size((size_t)count, w->cell, &bytes))
     return fnzi_dev_record_refuse(r, "it has too many elements");
@@ -187,7 +187,7 @@ static fnz_status multiply(void *user, const fnzi_krn_products *products) {
   const char *why;
   for (int k = 0; k < 3; k++)
     if (!fnzi_dev_record_locate(at[k], &operands[k]))
-      return fnzi_dev_record_refuse(r, "it multiplies what is not in the plan");
+      return fnzi_dev_record_refuse(r, "a factor is outside the plan");
   FNZ_TRY(fnzi_dev_work_products(r->m, r->out, products, operands, &why));
   return why ? fnzi_dev_record_refuse(r, why) : FNZ_OK;
 }
@@ -199,7 +199,7 @@ static fnz_status attend(void *user, const fnzi_krn_window *kept, double factor)
   fnzi_dev_operand operand;
   const char *why;
   if (!fnzi_dev_record_locate(kept->data, &operand))
-    return fnzi_dev_record_refuse(r, "what dropout keeps lies nowhere");
+    return fnzi_dev_record_refuse(r, "the dropout mask has no location");
   FNZ_TRY(fnzi_dev_work_attention(r->m, r->call, &operand, factor, r->out, &why));
   return why ? fnzi_dev_record_refuse(r, why) : FNZ_OK;
 }
@@ -251,7 +251,7 @@ fnz_status fnzi_dev_lower_recorded(fnzi_dev_builder *m, fnzi_krn_call *call, fnz
   if (status == FNZ_NO_MEMORY || (!r.why && m->ws->ctx->error.kind == FNZ_CLASS_INTERNAL))
     return status;
   m->ws->ctx->error = had;
-  return fnzi_dev_work_refuse(out, r.why ? r.why : "its kernel refuses what it is given");
+  return fnzi_dev_work_refuse(out, r.why ? r.why : "its kernel refuses the arguments");
 }
 
 /* Records a kernel that draws random numbers. PyTorch's CPU generator draws in sequence, so only

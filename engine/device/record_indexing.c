@@ -107,7 +107,7 @@ static fnz_status describe_picks(fnzi_dev_recording *r, const fnzi_krn_picking *
                                           .wraps = pick->wraps};
     strides_over(&p->to, &pick->index, out->text.picks[k].strides);
     if (!fnzi_dev_record_locate(pick->index.data, &out->operands[out->noperands++]))
-      return fnzi_dev_record_refuse(r, "it reads what is not in the plan");
+      return fnzi_dev_record_refuse(r, "it reads memory outside the plan");
   }
   return FNZ_OK;
 }
@@ -130,11 +130,11 @@ static fnz_status describe(fnzi_dev_recording *r, const fnzi_krn_picking *p, pic
   strides_over(&p->to, &p->to, text->to);
   strides_over(&p->to, &p->from, text->from);
   if (!fnzi_dev_record_locate(p->to.data, &out->operands[0]))
-    return fnzi_dev_record_refuse(r, "a result lies nowhere");
+    return fnzi_dev_record_refuse(r, "a result has no location");
   out->operands[1] = out->operands[0];
   if (!fnzi_dev_record_locate(p->from.data, &out->operands[1])) {
     if (!fnzi_dev_record_is_scalar(&p->from) || !p->into)
-      return fnzi_dev_record_refuse(r, "it reads what is not in the plan");
+      return fnzi_dev_record_refuse(r, "it reads memory outside the plan");
     text->reads_number = true;
     number = p->from.data;
   }
@@ -198,7 +198,7 @@ static fnz_status add_order(fnzi_dev_recording *r, picked *p) {
   if (!fnzi_mul_i64(places, lanes, &all))
     return fnzi_dev_record_refuse(r, "it has too many elements");
   if (places > FEW && all > MOST)
-    return fnzi_dev_record_refuse(r, "to sort so many places takes too much memory");
+    return fnzi_dev_record_refuse(r, "sorting so many indices takes too much memory");
   if (places > FEW)
     return sort_indices(r, p, places, lanes);
   if (places > 1) {

@@ -51,7 +51,7 @@ static fnz_status add_tile(fnzi_dev_builder *m, const fnzi_tile_program *t, fnzi
   if (t->row)
     return fnzi_dev_work_of_rows(m, t, out);
   if (!is_in_buffers(m, t))
-    return fnzi_dev_work_refuse(out, "an operand lies in no buffer");
+    return fnzi_dev_work_refuse(out, "an operand is in no buffer of the plan");
   FNZI_NEW(&m->ws->scratch, t->nlanes, &operands);
   for (uint32_t k = 0; k < t->nlanes; k++)
     operands[k] =
@@ -108,7 +108,7 @@ static fnz_status add_move(fnzi_dev_builder *m, const fnzi_stp_move *move, fnzi_
   c.from = fnzi_stp_buffer_of(m->b, move->from);
   c.to = fnzi_stp_buffer_of(m->b, move->to);
   if (c.from == FNZI_PLN_NONE || c.to == FNZI_PLN_NONE)
-    return fnzi_dev_work_refuse(out, "an operand lies in no buffer");
+    return fnzi_dev_work_refuse(out, "an operand is in no buffer of the plan");
   if (move->rank)
     memcpy(c.dims, move->dims, move->rank * sizeof *move->dims);
   return add_copy(m, &c, out);
@@ -227,7 +227,7 @@ static fnz_status make_work(fnzi_dev_builder *m, fnzi_stp_thunk *thunk, fnzi_dev
   case FNZI_STP_THUNK_KERNEL:
     return has_scalars(m, &thunk->u.kernel.call)
                ? fnzi_dev_work_lower(m, &thunk->u.kernel.call, out)
-               : fnzi_dev_work_refuse(out, "data decide a number of it");
+               : fnzi_dev_work_refuse(out, "a scalar argument depends on data");
   default:
     return FNZ_OK;
   }

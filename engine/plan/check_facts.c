@@ -53,7 +53,7 @@ static fnz_status find_image(fnzi_pln_checker *c, uint32_t value, fnzi_pln_locat
   fnzi_pln_span *spans;
   *out = (fnzi_pln_bytes){0};
   if (location.buffer >= c->plan->buffers.count)
-    return fnzi_pln_check_wrong(c, value, "it lies nowhere");
+    return fnzi_pln_check_wrong(c, value, "it has no location");
   const fnzi_pln_buffer *b = &c->plan->buffers.data[location.buffer];
   FNZ_TRY(fnzi_pln_bytes_of(&c->p.scratch, location.map, UINT32_MAX, out));
   if (out->count == 0)
@@ -218,7 +218,7 @@ fnz_status fnzi_pln_check_holds(fnzi_pln_checker *c, uint32_t value, fnzi_pln_lo
 fnz_status fnzi_pln_check_writable(fnzi_pln_checker *c, uint32_t value,
                                    fnzi_pln_location location) {
   if (location.buffer >= c->plan->buffers.count)
-    return fnzi_pln_check_wrong(c, value, "it lies nowhere");
+    return fnzi_pln_check_wrong(c, value, "it has no location");
   return c->plan->buffers.data[location.buffer].kind == FNZI_PLN_CONST
              ? fnzi_pln_check_wrong(c, value, "an input is written that is only read")
              : FNZ_OK;

@@ -112,7 +112,7 @@ static fnz_status collect(endings *e, bool finals) {
     fnzi_pln_location from = p->plan->locations[value], *to = &p->plan->outputs[k];
     if (from.buffer == FNZI_PLN_NONE)
       return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, p->graph->values.data[value].name,
-                       "the plan is wrong: output %%%s lies nowhere",
+                       "the plan is wrong: output %%%s has no location",
                        p->graph->values.data[value].name);
     if (to->buffer == FNZI_PLN_NONE)
       FNZ_TRY(open_late(e, k, from));

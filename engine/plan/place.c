@@ -22,14 +22,15 @@ fnz_status fnzi_pln_move_add(fnzi_pln_planner *p, fnzi_pln_step move) {
 }
 
 /* --- Views ------------------------------------------------------------------------------- */
-/* The windows of a view's results in the buffer of its base. */
-typedef struct opened {
+/* A view whose results are windows of the buffer of its base. */
+typedef struct view_windows {
   fnzi_pln_windows windows;
   uint32_t node, base, buffer;
-} opened;
+} view_windows;
 
 /* Places result `value` of a view at window k, or at a copy of it. */
-static fnz_status place_window(fnzi_pln_planner *p, const opened *o, uint32_t value, size_t k) {
+static fnz_status place_window(fnzi_pln_planner *p, const view_windows *o, uint32_t value,
+                               size_t k) {
   if (k >= o->windows.count)
     return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, NULL, "a view has too few windows");
   fnzi_pln_location location = {o->buffer, &o->windows.data[k]}, own;
@@ -71,7 +72,7 @@ static fnz_status try_hint(fnzi_pln_planner *p, uint32_t n, uint32_t value, fnzi
 }
 
 /* Copies the base to row-major memory, and opens the windows there. */
-static fnz_status gather(fnzi_pln_planner *p, opened *o) {
+static fnz_status gather(fnzi_pln_planner *p, view_windows *o) {
   const fnzi_node *node = &p->graph->nodes.data[o->node];
   uint32_t value = fnzi_pln_result_of(node);
   fnzi_pln_location from = p->plan->locations[o->base], to;
@@ -99,7 +100,7 @@ static fnz_status gather(fnzi_pln_planner *p, opened *o) {
 static fnz_status place_view(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   uint32_t base = fnzi_pln_argument(node, 0);
-  opened o = {.node = n, .base = base, .buffer = p->plan->locations[base].buffer};
+  view_windows o = {.node = n, .base = base, .buffer = p->plan->locations[base].buffer};
   size_t k = 0;
   FNZ_TRY(fnzi_pln_map_views(p, node, p->nodes[n].fact, p->plan->locations[base].map, &o.windows));
   if (!o.windows.data)
@@ -113,7 +114,7 @@ static fnz_status place_view(fnzi_pln_planner *p, uint32_t n) {
 typedef struct update {
   uint32_t node, base, source, result; /* source: NONE if the kernel writes the region */
   fnzi_pln_location region;
-  uint8_t rule;     /* why the base is copied; FNZI_PLN_UPDATE: it is not */
+  uint8_t rule;     /* the rule that copies the base; FNZI_PLN_UPDATE: it is not copied */
   uint32_t because; /* the value that forces the copy; NONE */
   bool idle;        /* nothing has to be written */
 } update;
@@ -138,7 +139,7 @@ static bool is_unread(const fnzi_pln_planner *p, const update *u) {
 }
 
 /* R2c, for a kernel that writes the region: no other operand may be there. If the source is moved
- * instead, save_if_met() saves it first. */
+ * instead, save_if_overwritten() saves it first. */
 static fnz_status check_operands(fnzi_pln_planner *p, update *u) {
   const fnzi_node *node = &p->graph->nodes.data[u->node];
   fnzi_pln_clash c = {u->region, u->node, FNZI_PLN_NONE, FNZI_PLN_NONE, FNZI_PLN_NONE};
@@ -335,7 +336,7 @@ static fnz_status place_same(fnzi_pln_planner *p, uint32_t n) {
   const fnz_geometry *map;
   FNZ_TRY(fnzi_pln_map_expand(p, p->plan->locations[from].map,
                               p->graph->values.data[value].geometry, &map));
-  const opened o = {{map, 1}, n, from, p->plan->locations[from].buffer};
+  const view_windows o = {{map, 1}, n, from, p->plan->locations[from].buffer};
   return place_window(p, &o, value, 0);
 }
 

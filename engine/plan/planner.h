@@ -11,7 +11,7 @@
  *   arrange.c                the program in that order, lists split into items
  *   layout.c                 values that have channels last
  *   uses.c                   readers of a value, and the bytes of it that are needed
- *   hints.c                  placement hints (R7), a wish of a later use, not a permission
+ *   hints.c                  placement hints (R7): locations that later uses prefer
  *   buffers.c                buffers, the values in them, and bytes that may be overwritten (R2b)
  *   result.c                 locations of computed values, also of groups; permission to write (R3)
  *   place.c                  locations of values and the steps, node by node (R1, R2, R8)

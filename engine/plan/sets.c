@@ -2,21 +2,21 @@
  * read or write a byte that another one writes. Lists of small tensors, such as an optimizer's,
  * then cost one step instead of one for each tensor.
  *
- * Places are chosen as if steps ran one after the other. Only the arena differs: buffers of steps
- * that run at once are live at once. */
+ * Locations are chosen as if steps ran one after the other. Only the arena differs: buffers of
+ * steps that run at once are live at once. */
 #include "engine/plan/planner.h"
 
 enum {
   MOST_ELEMENTS = 1 << 18, /* of a set: larger ones justify a step and memory of their own */
-  MOST_LYING = 256 /* operands and results in one buffer that are compared with each other */
+  MOST_USES = 256          /* of a buffer, which are compared with each other */
 };
 
-/* An operand or a result of a step of the sets. */
-typedef struct lying {
+/* A use of a buffer: an operand or a result of a step of the sets. */
+typedef struct use {
   const fnz_geometry *map;
   uint32_t step, next;
   bool is_written;
-} lying;
+} use;
 
 typedef struct sets {
   fnzi_pln_planner *p;
@@ -26,7 +26,7 @@ typedef struct sets {
   uint32_t *twin, *mark, *twin_back, *mark_back;
   uint32_t *heads, *counts, *opened; /* per buffer: in `all`, since which first step */
   struct {
-    lying *data;
+    use *data;
     size_t count, capacity;
   } all;
 } sets;
@@ -105,16 +105,16 @@ static fnz_status have_overlap(sets *s, uint32_t value, bool is_written) {
     s->heads[location.buffer] = FNZI_PLN_NONE;
     s->counts[location.buffer] = 0;
   }
-  s->fits = s->counts[location.buffer]++ < MOST_LYING;
+  s->fits = s->counts[location.buffer]++ < MOST_USES;
   for (uint32_t k = s->heads[location.buffer]; s->fits && k != FNZI_PLN_NONE;
        k = s->all.data[k].next) {
-    const lying *x = &s->all.data[k];
+    const use *x = &s->all.data[k];
     if (x->step == s->step || !(is_written || x->is_written))
       continue;
     FNZ_TRY(fnzi_pln_maps_overlap(p, x->map, location.map, &overlap));
     s->fits = !overlap;
   }
-  const lying new = {location.map, s->step, s->heads[location.buffer], is_written};
+  const use new = {location.map, s->step, s->heads[location.buffer], is_written};
   s->heads[location.buffer] = (uint32_t)s->all.count;
   FNZI_PUSH(p->ctx, &s->all, new);
   return FNZ_OK;

@@ -172,13 +172,14 @@ struct fnzi_stp_nested {
   fnzi_stp_move *final_moves;   /* and its output */
   size_t ninitial_moves, nfinal_moves;
   int64_t niterations;
-  const fnzi_krn_storage *predicate; /* NULL: `holds` says whether it is true */
+  const fnzi_krn_storage *predicate; /* NULL: `is_true` is its value */
   int64_t predicate_offset;          /* bytes */
   fnz_dtype predicate_dtype;
   bool is_true;
   fnzi_stp_scan_operand *operands; /* per xs; NULL */
   uint32_t noperands;
-  bool may_fail, fails_after_write; /* late: after a step has written a result */
+  bool may_fail,
+      fails_after_write; /* fails_after_write: it may fail after a step has written a result */
 };
 
 /* A binding whose steps are running. Frames of its bodies are above it on the stack. */

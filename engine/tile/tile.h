@@ -148,10 +148,10 @@ struct fnzi_tile_program {
   uint32_t dims, outer; /* dimensions of a row, the last of the space; dimensions before a row */
   int64_t row;          /* elements of a row; 0: no instruction computes rows */
   int64_t chunk;        /* elements of a tile, at most */
-  int64_t step;   /* without rows: elements of it that all instructions take before the next */
-  int64_t piece;  /* elements that a thread takes at a time */
-  bool by_rows;   /* no tile has elements of two rows; but if `row` is set, a tile computes its rows
-                     one after the other, all along one dimension */
+  int64_t step;  /* without rows: elements of it that all instructions take before the next */
+  int64_t piece; /* elements that a thread takes at a time */
+  bool by_rows;  /* without `row`: a tile is part of one row. With it: a tile computes several rows,
+                    one after the other */
   bool by_panels; /* it has TRANSPOSED lanes, across the dimension before the last */
   fnzi_tile_lane *lanes;
   fnzi_tile_ins *ins;

@@ -1,10 +1,10 @@
 /* values.h - the CUDA backend: values in the memory of a GPU, operator by operator.
  *
  * Shared memory, views, in-place forms, out=, warnings and errors work the same as on the CPU,
- * because they come from the machine of kernels/. It calls fnzi_krn_elsewhere for memory, to move
- * elements and to compute results. This module implements these calls: an operator is a program of
- * one node (program.c), compiled for the GPU when it is first called on tensors of such types,
- * sizes and strides, and kept (table.c).
+ * because kernels/eager/ decides them. For memory, moves of elements and results it calls the
+ * functions of fnzi_krn_elsewhere, which this module implements. A call is a program of one node
+ * (program.c). It is compiled for the GPU at the first call with these dtypes, sizes and strides,
+ * and kept (table.c).
  *
  *   gpu.c       the functions of a GPU for the engine
  *   backend.c   the backend
@@ -116,8 +116,8 @@ typedef struct fnzi_val_call {
   fnzi_val_input *inputs;
   fnzi_val_output *outputs;
   uint32_t ninputs, noutputs, ntargets;
-  const fnzi_meta_point_code *code; /* the row that computes it, of numbers too; NULL: the program
-                                       depends on its numbers */
+  const fnzi_meta_point_code *code; /* the row that computes it, with scalars as operands; NULL: the
+                                       program depends on its scalars */
 } fnzi_val_call;
 
 /* `call` has v, ctx, scratch, op and args. */
@@ -125,7 +125,7 @@ FNZ_MUST_CHECK fnz_status fnzi_val_call_find(fnzi_val_call *call, fnzi_krn_array
                                              size_t noutputs);
 /* The value of the program that an argument is. */
 uint32_t fnzi_val_call_value(const fnzi_val_call *call, const fnzi_krn_array *array);
-/* The bytes of one, as a target, are some of the other one's. */
+/* Returns whether two targets of writes share bytes. */
 bool fnzi_val_targets_overlap(const fnzi_krn_array *a, const fnzi_krn_array *b);
 /* Everything that the program depends on. */
 FNZ_MUST_CHECK fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffer *out);

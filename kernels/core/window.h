@@ -32,7 +32,7 @@ typedef struct fnzi_krn_formula {
   const int64_t *integers;
   const double *numbers;
   uint32_t nintegers, nnumbers;
-  bool checks;    /* it may find a place out of bounds */
+  bool checks;    /* it may find an index out of bounds */
   uint64_t draws; /* words by which it moves the offset of a generator of Philox, whose seed and
                      offset are windows behind the others; 0: it draws nothing */
 } fnzi_krn_formula;

@@ -122,7 +122,7 @@ START_TEST(places_beyond_measure_are_the_cpus) {
     fnz_program *p = functional_of(
         ctx, program_of(ctx, inputs, "  %y: f32[10] = scatter_add(%x, 0, %i, %v)\n  return %y"));
     char *told = told_of(ctx, p, "sm_90", false);
-    bool says = strstr(told, "on the CPU (to sort so many places takes too much memory)") != NULL;
+    bool says = strstr(told, "on the CPU (sorting so many indices takes too much memory)") != NULL;
     ck_assert_msg(says == more, "%s", told);
     free(told);
     fnz_program_destroy(p);

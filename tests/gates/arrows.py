@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""The arrows of the source tree: which room uses which, by includes and by the linker's symbols.
+"""The arrows of the source tree: which module uses which, by includes and by the linker's symbols.
 
     arrows.py LIST ROOT OBJECT ...
 
-A room is a folder below ROOT, or a file that LIST names: the top of its folder. OBJECTs are what CMake made of the
+A module is a folder below ROOT, or a file that LIST names: the top of its folder. OBJECTs are what CMake made of the
 sources: their symbols say which file calls which. LIST has lines
 
-    ROOM: ROOM ...           a room, and the rooms that it may use
+    MODULE: MODULE ...       a module, and the modules that it may use
     FILE -> FILE: WHY        an arrow that is there against these lines, or closes a circle, and why
 
 and the last kind only becomes fewer: an exception that is not needed fails as well. No files may use each other in a
-circle, except by the arrows that are listed. A room that may use include/fnz may call the public functions, fnz_*, of any
+circle, except by the arrows that are listed. A module that may use include/fnz may call the public functions, fnz_*, of any
 file; in circles these calls count as well."""
 import collections
 import os
@@ -18,28 +18,28 @@ import re
 import subprocess
 import sys
 
-INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+[.](?:h|cuh))"', re.M)  # a table (.def) is data, which any room may read
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+[.](?:h|cuh))"', re.M)  # a table (.def) is data, which any module may read
 SOURCES = (".c", ".cc", ".h", ".def", ".cu", ".cuh")
 
 
 def read_list(path):
-    rooms, excepted = {}, set()
+    modules, excepted = {}, set()
     for line in open(path):
         line = line.split("#")[0].strip()
         if "->" in line:
             excepted.add(tuple(line.split(":")[0].replace("->", " ").split()))
         elif line:
-            room, may_use = line.split(":")
-            rooms[room] = set(may_use.split())
-    return rooms, excepted
+            module, may_use = line.split(":")
+            modules[module] = set(may_use.split())
+    return modules, excepted
 
 
-def included(root, rooms):
-    """(file, file) of each include between files of the house."""
-    for room in rooms:
-        for name in sorted(os.listdir(os.path.join(root, room)) if not room.endswith(".c") else []):
+def included(root, modules):
+    """(file, file) of each include between files of the tree."""
+    for module in modules:
+        for name in sorted(os.listdir(os.path.join(root, module)) if not module.endswith(".c") else []):
             if name.endswith(SOURCES):
-                path = os.path.join(room, name)
+                path = os.path.join(module, name)
                 for target in INCLUDE.findall(open(os.path.join(root, path)).read()):
                     yield path, target
 
@@ -110,31 +110,31 @@ def circles(arrows):
 
 def main():
     list_path, root, *objects = sys.argv[1:]
-    rooms, excepted = read_list(list_path)
+    modules, excepted = read_list(list_path)
     wrong, needed = [], set()
 
-    def room_of(path):
-        return path if path in rooms else os.path.dirname(path)
+    def module_of(path):
+        return path if path in modules else os.path.dirname(path)
 
     def hold(path, target, how):
-        room, other = room_of(path), room_of(target)
-        if room == other or room not in rooms or other in rooms[room]:
+        module, other = module_of(path), module_of(target)
+        if module == other or module not in modules or other in modules[module]:
             return
         needed.add((path, target))
         if (path, target) not in excepted:
-            wrong.append(f"{path} {how} {target}: {room} may not use {other}, see {list_path}")
+            wrong.append(f"{path} {how} {target}: {module} may not use {other}, see {list_path}")
 
     seen = 0
-    for path, target in included(root, rooms):
+    for path, target in included(root, modules):
         seen += 1
         if "/" in target and os.path.exists(os.path.join(root, target)):
             hold(path, target, "includes")
     arrows = linked(objects)
     for path in sorted(arrows):
-        if room_of(path) not in rooms:
-            wrong.append(f"{path} lies in no room of {list_path}")
+        if module_of(path) not in modules:
+            wrong.append(f"{path} is in no module of {list_path}")
         for target, symbols in arrows[path].items():
-            if "include/fnz" in rooms.get(room_of(path), ()):
+            if "include/fnz" in modules.get(module_of(path), ()):
                 symbols = [s for s in symbols if not s.startswith("fnz_")]
             if symbols:
                 hold(path, target, "calls " + " ".join(symbols) + " of")

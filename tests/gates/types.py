@@ -83,7 +83,7 @@ def main():
         used.add(name)
         seen += ["%s:%d, as a function" % functions[name]] if name in functions else []
         if name not in allowed:
-            wrong.append(f"type {name} has several meanings: {'; '.join(seen)}: give it the name of its room")
+            wrong.append(f"type {name} has several meanings: {'; '.join(seen)}: give it the name of its module")
     print(f"{sum(map(bool, map(OURS.match, types)))} types in {len(sys.argv) - 2} files, {len(used)} of them with several meanings")
     return judge(sys.argv[1], allowed, used, wrong) if types else 1
 
