@@ -76,14 +76,33 @@ fnz_status fnzi_pt2_put_meta(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_geomet
   return fnzi_json_close(w, '}');
 }
 
-static fnz_status put_value(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint64_t value,
-                            const char *name) {
-  const fnz_geometry *g = fnzi_value_at(o->p, graph, value)->geometry;
+static fnz_status put_tensor(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint64_t value,
+                             const fnz_geometry *g, const char *name) {
   fnzi_extras_value note = fnzi_extras_note_of(o->p, graph, value);
   bool can_have_grad = fnzi_is_float(g->dtype) || fnzi_is_complex(g->dtype);
   FNZ_TRY(fnzi_json_out_name(w, name, strlen(name)));
   return fnzi_pt2_put_meta(o, w, g, fnzi_extras_device(o->x, note),
                            note.requires_grad && can_have_grad);
+}
+
+static fnz_status put_value(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint64_t value,
+                            const char *name) {
+  return put_tensor(o, w, graph, value, fnzi_value_at(o->p, graph, value)->geometry, name);
+}
+
+/* A clone closes the gaps of a view and has each element once. With symbols it is written with the
+ * strides of the view. */
+static fnz_status put_value_of_clone(fnzi_pt2_out *o, fnzi_json_out *w, size_t k) {
+  const fnz_geometry *g = fnzi_value_at(o->p, 0, o->copied[k])->geometry;
+  fnz_geometry clone = *g;
+  int64_t *strides;
+  FNZI_NEW(&o->arena, g->rank, &strides);
+  if (!g->symbols) {
+    fnzi_iterator_strides(&g, 1, g->rank, g->sizes, strides);
+    clone.strides = strides;
+    clone.offset = 0;
+  }
+  return put_tensor(o, w, 0, o->copied[k], &clone, o->clones[k]);
 }
 
 /* --- which number a symbolic value is -----------------------------------------------------------
@@ -199,7 +218,7 @@ fnz_status fnzi_pt2_put_tables(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph
     if (g->values.data[i].geometry && (graph != 0 || !o->left_out[i]))
       FNZ_TRY(put_value(o, w, graph, i, fnzi_pt2_name(o, graph, i)));
   for (size_t i = 0; graph == 0 && i < o->nclones; i++)
-    FNZ_TRY(put_value(o, w, graph, o->copied[i], o->clones[i]));
+    FNZ_TRY(put_value_of_clone(o, w, i));
   FNZ_TRY(fnzi_json_close(w, '}'));
   FNZ_TRY(put_symbols(o, w, graph, "sym_int_values", FNZI_SYM_INT));
   FNZ_TRY(put_symbols(o, w, graph, "sym_bool_values", FNZI_SYM_BOOL));
