@@ -201,11 +201,11 @@ static fnz_status check_usual(checking *c, size_t wanted) {
 /* --- constant expressions
  * ------------------------------------------------------------------------ */
 static fnz_status check_breakpoints_of(checking *c, const fnzi_expr *e, int64_t number) {
-  const fnzi_constant constant = {e, number};
+  const fnzi_constant tried = {e, number};
   bool more = true, found, small;
   for (size_t k = 0; more; k++) {
     FNZ_TRY(fnzi_draw_numbers(&c->draw, &c->point, &found));
-    FNZ_TRY(fnzi_draw_breakpoint(&c->first, &constant, k, &c->point, &more, &found));
+    FNZ_TRY(fnzi_draw_breakpoint(&c->first, &tried, k, &c->point, &more, &found));
     FNZ_TRY(fnzi_sizes_are_small(&c->first, &c->point, &small));
     if (found && small)
       FNZ_TRY(check_here(c));
