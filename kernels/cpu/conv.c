@@ -1,4 +1,5 @@
-/* conv.c - convolutions: oneDNN for floats, columns for doubles, direct loops for the rest. */
+/* conv.c - convolutions: oneDNN for floats, or lines, columns for doubles, direct loops for the
+ * rest. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/sizes.h"
@@ -78,7 +79,8 @@ fnz_status fnzi_kernel_conv(fnzi_krn_call *call) {
   direct d = {.c = &c};
   bool done = false;
   FNZ_TRY(fnzi_meta_conv_read(call, &c));
-  if (dtype == FNZ_F32)
+  bool is_depth = dtype == FNZ_F32 && fnzi_cpu_conv_is_depth(&c);
+  if (dtype == FNZ_F32 && !is_depth)
     FNZ_TRY(compute_f32(call, &c, &done));
   if (done)
     return FNZ_OK;
@@ -86,6 +88,9 @@ fnz_status fnzi_kernel_conv(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 1), dtype, &d.weight));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 2), dtype, &d.bias));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &d.y));
+  if (is_depth)
+    return fnzi_cpu_conv_depth(call, &c,
+                               &(fnzi_cpu_conv_floats){d.x.f, d.weight.f, d.bias.f, d.y.f});
   if (dtype == FNZ_F64)
     FNZ_TRY(fnzi_cpu_conv_columns(
         call, &c, &(fnzi_cpu_conv_doubles){d.x.d, d.weight.d, d.bias.d, d.y.d}, &done));

@@ -65,11 +65,22 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_crop(fnzi_krn_call *call, const fnzi_met
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_onednn(fnzi_krn_call *call, const fnzi_meta_conv *c,
                                                const float *weight, bool *done);
 
+/* --- conv_depth.c -------------------------------------------------------------------------- */
+typedef struct fnzi_cpu_conv_floats {
+  const float *x, *weight, *bias; /* bias: NULL for none */
+  float *y;
+} fnzi_cpu_conv_floats;
+bool fnzi_cpu_conv_is_depth(const fnzi_meta_conv *c);
+FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_depth(fnzi_krn_call *call, const fnzi_meta_conv *c,
+                                              const fnzi_cpu_conv_floats *o);
+
 /* --- conv_columns.c ------------------------------------------------------------------------ */
 typedef struct fnzi_cpu_conv_doubles {
   const double *x, *weight, *bias; /* bias: NULL for none */
   double *y;
 } fnzi_cpu_conv_doubles;
+/* An image with its padding, as far as the kernel meets it, is worth the memory. */
+bool fnzi_cpu_conv_pads_little(const fnzi_meta_conv *c);
 /* *done is false for a transposed one, or for kernels too large for columns. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_columns(fnzi_krn_call *call, const fnzi_meta_conv *c,
                                                 const fnzi_cpu_conv_doubles *o, bool *done);

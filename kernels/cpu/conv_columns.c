@@ -100,6 +100,15 @@ static void begin(const fnzi_meta_conv *c, const double *bias, double *y) {
       y[row * places + i] = bias[row % c->out_channels];
 }
 
+bool fnzi_cpu_conv_pads_little(const fnzi_meta_conv *c) {
+  enum { MUCH = 64 };
+  double span = 1;
+  for (uint32_t i = 0; i < 3; i++)
+    span *= ((double)c->out[i] - 1) * (double)c->stride[i] +
+            ((double)c->kernel[i] - 1) * (double)c->dilation[i] + 1;
+  return span <= MUCH * ((double)fnzi_cpu_volume(c->in) + (double)fnzi_cpu_volume(c->out));
+}
+
 /* The same convolution with its dimensions last, so that places in a run are neighbours. */
 static fnzi_meta_conv dimensions_last(const fnzi_meta_conv *c) {
   fnzi_meta_conv last = *c;
@@ -138,7 +147,7 @@ fnz_status fnzi_cpu_conv_columns(fnzi_krn_call *call, const fnzi_meta_conv *give
   int64_t near = depth ? NEAR_COLUMNS / depth : 0;
   columns k = {.c = c};
   double *padded;
-  *done = !c->transposed && most > 0 && places <= INT32_MAX;
+  *done = !c->transposed && most > 0 && places <= INT32_MAX && fnzi_cpu_conv_pads_little(c);
   if (!*done || !places)
     return FNZ_OK;
   most = fnzi_cpu_least(most, near > FEW_COLUMNS ? near : FEW_COLUMNS);

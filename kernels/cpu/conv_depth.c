@@ -1,0 +1,71 @@
+/* conv_depth.c - convolutions in f32 of one dimension and stride 1 where each channel is a group of
+ * its own, as in front of attention: oneDNN has no quick implementation of long ones. */
+#include "kernels/cpu/conv.h"
+#include "kernels/cpu/sizes.h"
+#include "kernels/cpu/special_reals.h"
+
+enum { PIECE = 4, PIECES = 8, TILE = PIECE * PIECES };
+typedef float piece __attribute__((vector_size(PIECE * sizeof(float))));
+
+typedef struct depth {
+  const fnzi_meta_conv *c;
+  fnzi_cpu_conv_floats o;
+  int64_t span; /* floats of a padded line, and of a tile behind it */
+  float *room;  /* a line of each thread */
+} depth;
+
+/* Sums of a tile of places, one element of the kernel after the other. */
+static void fill_tile(const depth *d, const float *line, const float *weight, float bias,
+                      float *to) {
+  piece sums[PIECES];
+  for (int i = 0; i < PIECES; i++)
+    sums[i] = bias - (piece){0};
+  for (int64_t k = 0; k < d->c->kernel[0]; k++) {
+    const float *from = line + k * d->c->dilation[0];
+    for (int i = 0; i < PIECES; i++) {
+      piece x;
+      memcpy(&x, from + PIECE * i, sizeof x);
+      sums[i] += weight[k] * x;
+    }
+  }
+  memcpy(to, sums, sizeof sums);
+}
+
+static void fill_line(const void *user, int64_t at, int lane) {
+  const depth *d = user;
+  const fnzi_meta_conv *c = d->c;
+  int64_t channel = at % c->out_channels, count = c->out[0], left = c->left[0];
+  int64_t in = at / c->out_channels * c->in_channels + channel / (c->out_channels / c->in_channels);
+  int64_t begin = left > 0 ? left : 0, end = fnzi_cpu_least(d->span, left + c->in[0]);
+  float *line = d->room + lane * d->span, *to = d->o.y + at * count, last[TILE];
+  const float *weight = d->o.weight + channel * c->kernel[0];
+  float bias = d->o.bias ? d->o.bias[channel] : 0;
+  memset(line, 0, (size_t)d->span * sizeof *line);
+  if (begin < end)
+    memcpy(line + begin, d->o.x + in * c->in[0] + begin - left,
+           (size_t)(end - begin) * sizeof *line);
+  int64_t i = 0;
+  for (; i + TILE <= count; i += TILE)
+    fill_tile(d, line + i, weight, bias, to + i);
+  if (i == count)
+    return;
+  fill_tile(d, line + i, weight, bias, last);
+  memcpy(to + i, last, (size_t)(count - i) * sizeof *to);
+}
+
+bool fnzi_cpu_conv_is_depth(const fnzi_meta_conv *c) {
+  return c->spatial == 1 && !c->transposed && c->stride[0] == 1 && c->in_channels &&
+         c->groups == c->in_channels && c->out[0] > 0 && fnzi_cpu_conv_pads_little(c);
+}
+
+fnz_status fnzi_cpu_conv_depth(fnzi_krn_call *call, const fnzi_meta_conv *c,
+                               const fnzi_cpu_conv_floats *o) {
+  depth d = {.c = c, .o = *o};
+  void *room;
+  d.span = c->out[0] - 1 + (c->kernel[0] - 1) * c->dilation[0] + 1 + TILE;
+  FNZ_TRY(fnzi_krn_room_take(call, d.span * fnzi_cpu_lanes(call), sizeof(float), &room));
+  d.room = room;
+  fnzi_cpu_rows_spread(call, c->batch * c->out_channels, c->out[0] * c->kernel[0] / PIECE + d.span,
+                       fill_line, &d);
+  return FNZ_OK;
+}
