@@ -12,6 +12,17 @@
 #include <fnz/explain.h>
 #include <fnz/functionalize.h>
 
+/* Defines KIND_name() and KIND_words() of the public enum KIND, which has these rows. */
+#define FNZI_EXPL_ROW(id, name, words) {name, words},
+#define FNZI_EXPL_NAMES(kind, ROWS)                                                                \
+  static const struct { const char *name, *words; } kind##_rows[] = {ROWS(FNZI_EXPL_ROW)};         \
+  const char *kind##_name(kind k) {                                                                \
+    return (size_t)k < sizeof kind##_rows / sizeof *kind##_rows ? kind##_rows[k].name : "?";       \
+  }                                                                                                \
+  const char *kind##_words(kind k) {                                                               \
+    return (size_t)k < sizeof kind##_rows / sizeof *kind##_rows ? kind##_rows[k].words : "?";      \
+  }
+
 /* --- origins.c -------------------------------------------------------------------------------- */
 /* Finds the origin of each node of `to`, which was made from `from`. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_program *from,

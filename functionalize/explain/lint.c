@@ -11,37 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct {
-  const char *name, *words;
-} kinds[] = {
-#define ROW(id, name, words) {name, words},
-    FNZ_FINDING_ROWS(ROW)
-#undef ROW
-};
-
-const char *fnz_finding_kind_name(fnz_finding_kind kind) {
-  return (unsigned)kind < FNZ_FINDING_KIND_COUNT ? kinds[kind].name : "?";
-}
-
-const char *fnz_finding_kind_words(fnz_finding_kind kind) {
-  return (unsigned)kind < FNZ_FINDING_KIND_COUNT ? kinds[kind].words : "?";
-}
-
-static const struct {
-  const char *name, *words;
-} costs[] = {
-#define ROW(id, name, words) {name, words},
-    FNZ_COST_ROWS(ROW)
-#undef ROW
-};
-
-const char *fnz_cost_kind_name(fnz_cost_kind kind) {
-  return (unsigned)kind < FNZ_COST_KIND_COUNT ? costs[kind].name : "?";
-}
-
-const char *fnz_cost_kind_words(fnz_cost_kind kind) {
-  return (unsigned)kind < FNZ_COST_KIND_COUNT ? costs[kind].words : "?";
-}
+FNZI_EXPL_NAMES(fnz_finding_kind, FNZ_FINDING_ROWS)
+FNZI_EXPL_NAMES(fnz_cost_kind, FNZ_COST_ROWS)
 
 void fnz_findings_destroy(fnz_findings *findings) {
   if (!findings)

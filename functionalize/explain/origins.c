@@ -10,21 +10,7 @@
 
 #include <stdlib.h>
 
-static const struct {
-  const char *name, *words;
-} reasons[] = {
-#define ROW(id, name, words) {name, words},
-    FNZ_REASON_ROWS(ROW)
-#undef ROW
-};
-
-const char *fnz_reason_name(fnz_reason reason) {
-  return (unsigned)reason < FNZ_REASON_COUNT ? reasons[reason].name : "?";
-}
-
-const char *fnz_reason_words(fnz_reason reason) {
-  return (unsigned)reason < FNZ_REASON_COUNT ? reasons[reason].words : "?";
-}
+FNZI_EXPL_NAMES(fnz_reason, FNZ_REASON_ROWS)
 
 /* --- origins ---------------------------------------------------------------------------------- */
 struct fnz_origins {

@@ -128,7 +128,30 @@ fnz_status fnzi_pt2_read_pairs(fnzi_pt2 *r, const fnzi_json *module) {
  */
 /* PyTorch's texts of trees are [version, node]; a node is {type, context, children_spec}, and a
  * leaf has no type. */
-static const char leaf[] = "{\"type\": null, \"context\": null, \"children_spec\": []}";
+fnz_status fnzi_pt2_open_tree(fnzi_json_out *w, const char *type, const char *context) {
+  fnzi_json_open(w, '{');
+  fnzi_json_out_text(w, "type", type);
+  fnzi_json_out_text(w, "context", context);
+  return fnzi_json_open_as(w, "children_spec", '[');
+}
+
+fnz_status fnzi_pt2_close_tree(fnzi_json_out *w) {
+  fnzi_json_close(w, ']');
+  return fnzi_json_close(w, '}');
+}
+
+fnz_status fnzi_pt2_put_leaves(fnzi_json_out *w, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    fnzi_json_open(w, '{');
+    fnzi_json_key(w, "type");
+    fnzi_json_out_null(w);
+    fnzi_json_key(w, "context");
+    fnzi_json_out_null(w);
+    fnzi_json_open_as(w, "children_spec", '[');
+    FNZ_TRY(fnzi_pt2_close_tree(w));
+  }
+  return w->status;
+}
 
 static size_t count_leaves(const fnzi_json *root) {
   const fnzi_json *at = root;
@@ -189,8 +212,7 @@ static fnz_status put_longer(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json 
     FNZ_TRY(fnzi_json_open(w, '['));
     for (const fnzi_json *child = m->u.first; child; child = child->next)
       FNZ_TRY(fnzi_json_out_tree(w, child));
-    for (size_t i = 0; i < count; i++)
-      FNZ_TRY(fnzi_json_out_raw(w, leaf, sizeof leaf - 1));
+    FNZ_TRY(fnzi_pt2_put_leaves(w, count));
     FNZ_TRY(fnzi_json_close(w, ']'));
   }
   return fnzi_json_close(w, '}');
@@ -227,15 +249,10 @@ static fnz_status put_results(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json
   const fnzi_json *type = fnzi_json_find(node, "type");
   if (type && type->kind == FNZI_JSON_STRING && strcmp(type->u.s, "builtins.tuple") == 0)
     return put_longer(o, w, node, NULL, count);
-  FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_out_text(w, "type", "builtins.tuple"));
-  FNZ_TRY(fnzi_json_out_text(w, "context", "null"));
-  FNZ_TRY(fnzi_json_open_as(w, "children_spec", '['));
+  FNZ_TRY(fnzi_pt2_open_tree(w, "builtins.tuple", "null"));
   FNZ_TRY(fnzi_json_out_tree(w, node));
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_json_out_raw(w, leaf, sizeof leaf - 1));
-  FNZ_TRY(fnzi_json_close(w, ']'));
-  return fnzi_json_close(w, '}');
+  FNZ_TRY(fnzi_pt2_put_leaves(w, count));
+  return fnzi_pt2_close_tree(w);
 }
 
 /* The tree of the text `spec`, its version before it. */

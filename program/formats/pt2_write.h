@@ -135,6 +135,11 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_put_longer_call(fnzi_pt2_out *o, fnzi_json_ou
                                                    const fnzi_json *member,
                                                    const fnzi_pt2_leaves *inputs,
                                                    const fnzi_pt2_leaves *outputs);
+/* A node of a tree text, whose children are written between these two. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_open_tree(fnzi_json_out *w, const char *type,
+                                             const char *context);
+FNZ_MUST_CHECK fnz_status fnzi_pt2_close_tree(fnzi_json_out *w);
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_leaves(fnzi_json_out *w, size_t count);
 
 /* --- pt2_write_check.c --------------------------------------------------------------------------
  */

@@ -349,28 +349,35 @@ static fnz_status put_call(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *e
   return fnzi_json_close(w, '}');
 }
 
-/* A tuple of `count` leaves as PyTorch's tree texts have it, escaped for a string. */
-static fnz_status put_tuple(fnzi_pt2_out *o, size_t count) {
-  FNZ_TRY(fnzi_put_text(o->ctx, &o->text,
-                        "{\"type\": \"builtins.tuple\", \"context\": \"null\", "
-                        "\"children_spec\": ["));
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_printf(o->ctx, &o->text,
-                        "%s{\"type\": null, \"context\": null, \"children_spec\": []}",
-                        i ? ", " : ""));
-  return fnzi_put_text(o->ctx, &o->text, "]}");
+static fnz_status put_tuple(fnzi_json_out *w, size_t count) {
+  FNZ_TRY(fnzi_pt2_open_tree(w, "builtins.tuple", "null"));
+  FNZ_TRY(fnzi_pt2_put_leaves(w, count));
+  return fnzi_pt2_close_tree(w);
 }
 
-static fnz_status put_in_spec(fnzi_pt2_out *o, fnzi_json_out *w, size_t inputs) {
+/* The arguments, all by position, and no keywords. */
+static fnz_status put_arguments(fnzi_json_out *w, size_t count) {
+  FNZ_TRY(fnzi_pt2_open_tree(w, "builtins.tuple", "null"));
+  FNZ_TRY(put_tuple(w, count));
+  FNZ_TRY(fnzi_pt2_open_tree(w, "builtins.dict", "[]"));
+  FNZ_TRY(fnzi_pt2_close_tree(w));
+  return fnzi_pt2_close_tree(w);
+}
+
+static fnz_status put_results(fnzi_json_out *w, size_t count) {
+  return count == 1 ? fnzi_pt2_put_leaves(w, 1) : put_tuple(w, count);
+}
+
+/* The text of a tree, with its version. */
+static fnz_status put_spec(fnzi_pt2_out *o, fnzi_json_out *w, const char *key, size_t count,
+                           bool of_inputs) {
   o->text.size = 0;
-  FNZ_TRY(fnzi_put_text(o->ctx, &o->text,
-                        "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", "
-                        "\"children_spec\": ["));
-  FNZ_TRY(put_tuple(o, inputs));
-  FNZ_TRY(fnzi_put_text(o->ctx, &o->text,
-                        ", {\"type\": \"builtins.dict\", \"context\": \"[]\", "
-                        "\"children_spec\": []}]}]"));
-  FNZ_TRY(fnzi_json_key(w, "in_spec"));
+  fnzi_json_out inner = {.ctx = o->ctx, .out = &o->text};
+  fnzi_json_open(&inner, '[');
+  fnzi_json_out_int(&inner, 1);
+  FNZ_TRY(of_inputs ? put_arguments(&inner, count) : put_results(&inner, count));
+  FNZ_TRY(fnzi_json_close(&inner, ']'));
+  FNZ_TRY(fnzi_json_key(w, key));
   return fnzi_json_out_string(w, o->text.data, o->text.size);
 }
 
@@ -390,18 +397,8 @@ static fnz_status put_plain_call(fnzi_pt2_out *o, fnzi_json_out *w) {
   FNZ_TRY(fnzi_json_out_raw(w, "[]", 2));
   FNZ_TRY(fnzi_json_key(w, "outputs"));
   FNZ_TRY(fnzi_json_out_raw(w, "[]", 2));
-  FNZ_TRY(put_in_spec(o, w, inputs));
-  static const char leaf[] = "[1, {\"type\": null, \"context\": null, \"children_spec\": []}]";
-  FNZ_TRY(fnzi_json_key(w, "out_spec"));
-  if (outputs == 1) {
-    FNZ_TRY(fnzi_json_out_string(w, leaf, sizeof leaf - 1));
-  } else {
-    o->text.size = 0;
-    FNZ_TRY(fnzi_put_text(o->ctx, &o->text, "[1, "));
-    FNZ_TRY(put_tuple(o, outputs));
-    FNZ_TRY(fnzi_put_text(o->ctx, &o->text, "]"));
-    FNZ_TRY(fnzi_json_out_string(w, o->text.data, o->text.size));
-  }
+  FNZ_TRY(put_spec(o, w, "in_spec", inputs, true));
+  FNZ_TRY(put_spec(o, w, "out_spec", outputs, false));
   FNZ_TRY(fnzi_json_key(w, "forward_arg_names"));
   FNZ_TRY(fnzi_json_out_null(w));
   FNZ_TRY(fnzi_json_close(w, '}'));
