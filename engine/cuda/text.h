@@ -111,17 +111,17 @@ typedef struct fnzi_cuda_row fnzi_cuda_row;
 /* The most numbers of a table. With the operands they fit the 4 KB of a launch's parameters. */
 enum { FNZI_CUDA_NUMBERS = 256 };
 
-/* Tables of the kernels that plans of one program have asked for, each in its order. A number that
- * was the same in at least two plans, and never different, is a constant in a kernel's text
- * (text_tables.c). The constant is always right for this plan, because kernels are found by their
- * text. */
+/* The tables of kernels of all plans of one program, in the order of each plan's kernels. A number
+ * that was equal in at least two plans, and never different, is a constant of the text
+ * (text_tables.c). A plan always finds a kernel with its own constants, because kernels are found
+ * by their text. */
 typedef struct fnzi_cuda_tables {
   fnzi_arena *arena;
   struct {
     struct fnzi_cuda_table_log *data;
     size_t count, capacity;
   } kernels;
-  size_t fresh; /* kernels for which only one plan has asked so far */
+  size_t fresh; /* kernels that only one plan has so far */
 } fnzi_cuda_tables;
 void fnzi_cuda_tables_end(fnz_context *ctx, fnzi_cuda_tables *tables);
 /* Returns whether texts have the number as a constant, because compilers optimize for it. */
@@ -134,15 +134,14 @@ typedef struct fnzi_cuda_text {
   /* True: sizes and strides are numbers of a table that each launch passes, so the text fits other
    * sizes. False: they are constants of the text, and the compiler simplifies with them. */
   bool is_general;
-  int64_t numbers[FNZI_CUDA_NUMBERS]; /* the table for a launch of the kernel asked for last */
+  int64_t numbers[FNZI_CUDA_NUMBERS]; /* the table for a launch of the last kernel */
   bool of_slots[FNZI_CUDA_NUMBERS]; /* per number: it is the bits of a slot's number, not a size */
   uint32_t nnumbers;                /* of that table */
   uint32_t pending;                 /* count of the table that is being written */
   const char *table;                /* the table's name in the text; NULL: "n" */
   fnzi_cuda_tables *tables;         /* NULL: no number is a constant */
-  bool
-      only_compares; /* the plan never runs: it is only compared with the tables of fresh kernels */
-  uint32_t ntables;  /* kernels with a table so far */
+  bool only_compares; /* the plan never runs; its tables are only compared with other plans' */
+  uint32_t ntables;   /* kernels with a table so far */
   struct {
     fnzi_cuda_kernel *data;
     size_t count, capacity;

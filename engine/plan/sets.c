@@ -24,7 +24,8 @@ typedef struct sets {
   bool fits;
   /* Per value: its counterpart in the other set, valid if its mark is `step`. */
   uint32_t *twin, *mark, *twin_back, *mark_back;
-  uint32_t *heads, *counts, *opened; /* per buffer: in `all`, since which first step */
+  /* Per buffer: its last use in `all` and their number, valid if its `opened` is `first`. */
+  uint32_t *heads, *counts, *opened;
   struct {
     use *data;
     size_t count, capacity;

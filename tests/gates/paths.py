@@ -4,8 +4,9 @@
     paths.py ROOT DOCUMENT ...
 
 In a DOCUMENT each word between backticks, or in an indented block, that is a path of two parts or more is a file or a
-folder below ROOT (fixtures/..., base/error.c); `*` stands for any name. Each `fnz..._...()` is a function that a
-source file has. Lines have 130 characters at most, except in tables."""
+folder below ROOT (fixtures/..., base/error.c); `*` stands for any name. A word that is the
+name of a source alone (error.c) is that of some file; NAME stands for any. Each `fnz..._...()` is a function that a source
+file has. Lines have 130 characters at most, except in tables."""
 import glob
 import os
 import re
@@ -15,6 +16,7 @@ import sys
 MOST = 130
 QUOTED = re.compile(r"`([^`\n]+)`|^ {4}(.*)$", re.M)
 PATH = re.compile(r"(?<![\w./<$-])((?:[\w.*-]+/)+[\w.*-]*)(?![\w>])")
+SOURCE = re.compile(r"(?!\w*NAME)\w+\.(?:c|h|cc|cu|def)")
 FUNCTION = re.compile(r"\b(fnzi?_\w+)\(")
 
 
@@ -39,6 +41,7 @@ def main():
     folders = {path.split("/")[0] for path in listed if "/" in path}
     folders = folders or {name for name in os.listdir(root) if os.path.isdir(os.path.join(root, name))}
     have = functions(root, folders - {"tests", "fixtures", "build"})
+    names = {os.path.basename(path) for path in listed}
     wrong, seen = [], 0
     for document in documents:
         text = open(document, encoding="utf-8").read()
@@ -50,6 +53,8 @@ def main():
                     seen += 1
                     if not glob.glob(os.path.join(root, path)):
                         wrong.append(f"{document}: there is no {path}")
+            if names and SOURCE.fullmatch(words) and words not in names:
+                wrong.append(f"{document}: there is no file {words}")
             for name in FUNCTION.findall(words):
                 seen += 1
                 if name not in have:
