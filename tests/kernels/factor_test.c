@@ -98,11 +98,14 @@ START_TEST(spectra_multiply_to_the_matrix) {
 }
 END_TEST
 
+/* Small ones, and ones that are solved by blocks. */
 START_TEST(solutions_solve) {
   open_backend(false);
-  for (size_t k = 0; k < 4; k++) {
-    fnz_handle a = matrix(dtypes[k], 20, 20), b = matrix(dtypes[k], 20, 7), x, f[3];
-    size_t count;
+  for (size_t i = 0; i < 8; i++) {
+    size_t k = i / 2, count;
+    int64_t rows = i % 2 ? 150 : 20;
+    fnz_handle a = matrix(dtypes[k], rows, rows), b = matrix(dtypes[k], rows, rows / 2 - 3), x,
+               f[3];
     x = CALL("linalg_solve", T(a), T(b));
     alike(b, CALL("mm", T(a), T(x)));
     x = CALL("linalg_solve", T(a), T(turned(b)), B(false));
@@ -113,7 +116,7 @@ START_TEST(solutions_solve) {
     alike(b, CALL("mm", T(turned(a)), T(x)));
     x = CALL("linalg_lu_solve", T(f[0]), T(f[1]), T(turned(b)), B(false), B(true));
     alike(turned(b), CALL("mm", T(x), T(turned(a))));
-    fnz_handle small = CALL("mul.Scalar", T(a), F(0.1));
+    fnz_handle small = CALL("mul.Scalar", T(a), F(2.0 / (double)rows));
     x = CALL("matrix_exp", T(small));
     alike(unit(a), CALL("mm", T(x), T(CALL("matrix_exp", T(CALL("neg", T(small)))))));
   }
