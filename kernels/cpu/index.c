@@ -199,7 +199,7 @@ fnz_status fnzi_kernel_index(fnzi_krn_call *call) {
   if (is_empty(&w))
     return FNZ_OK;
   FNZ_TRY(place_elements(call, &w, self, &out, &elements));
-  fnzi_cpu_placed_read(call, &elements);
+  (void)fnzi_cpu_placed_read(call, &elements);
   return FNZ_OK;
 }
 
@@ -410,7 +410,7 @@ fnz_status fnzi_kernel_index_select(fnzi_krn_call *call) {
     return FNZ_OK;
   }
   const fnzi_cpu_placed placed = place_lane(&l, &self, &out);
-  fnzi_cpu_placed_read(call, &placed);
+  (void)fnzi_cpu_placed_read(call, &placed);
   return FNZ_OK;
 }
 

@@ -42,22 +42,30 @@ typedef struct cell_16 {
   uint64_t halves[2];
 } cell_16;
 
-/* A loop for each size, and one whose strides the compiler knows. Operands: other, index, self. */
+/* A loop for each size, and one whose strides the compiler knows. Operands: other, index, self.
+ * They are variables of their own, because a cell that is written could be a part of `data`. */
 #define READ_CELLS(name, type)                                                                     \
   static void read_##name(char *const *data, const int64_t *s, int64_t count, int64_t step) {      \
-    const int64_t cell = sizeof(type);                                                             \
-    bool is_dense = s[0] == cell && s[1] == (int64_t)sizeof(int64_t);                              \
+    const int64_t cell = sizeof(type), other = s[0], at = s[1], along = s[2];                      \
+    char *to = data[0];                                                                            \
+    const char *index = data[1], *self = data[2];                                                  \
+    bool is_dense = other == cell && at == (int64_t)sizeof(int64_t);                               \
     for (int64_t i = 0; is_dense && i < count; i++)                                                \
-      memcpy(data[0] + i * cell,                                                                   \
-             data[2] + i * s[2] + place_at(data[1], i, sizeof(int64_t)) * step, sizeof(type));     \
-    for (int64_t i = 0; !is_dense && i < count; i++)                                               \
-      memcpy(data[0] + i * s[0], data[2] + i * s[2] + place_at(data[1], i, s[1]) * step,           \
+      memcpy(to + i * cell, self + i * along + place_at(index, i, sizeof(int64_t)) * step,         \
              sizeof(type));                                                                        \
+    for (int64_t i = 0; !is_dense && i < count; i++)                                               \
+      memcpy(to + i * other, self + i * along + place_at(index, i, at) * step, sizeof(type));      \
   }                                                                                                \
   static void write_##name(char *const *data, const int64_t *s, int64_t count, int64_t step) {     \
-    for (int64_t i = 0; i < count; i++)                                                            \
-      memcpy(data[2] + i * s[2] + place_at(data[1], i, s[1]) * step, data[0] + i * s[0],           \
+    const int64_t cell = sizeof(type), other = s[0], at = s[1], along = s[2];                      \
+    const char *from = data[0], *index = data[1];                                                  \
+    char *self = data[2];                                                                          \
+    bool is_dense = other == cell && at == (int64_t)sizeof(int64_t);                               \
+    for (int64_t i = 0; is_dense && i < count; i++)                                                \
+      memcpy(self + i * along + place_at(index, i, sizeof(int64_t)) * step, from + i * cell,       \
              sizeof(type));                                                                        \
+    for (int64_t i = 0; !is_dense && i < count; i++)                                               \
+      memcpy(self + i * along + place_at(index, i, at) * step, from + i * other, sizeof(type));    \
   }
 READ_CELLS(1, uint8_t)
 READ_CELLS(2, uint16_t)
@@ -89,10 +97,12 @@ void fnzi_cpu_cells_pick(size_t cell, void *to, const void *from, const int64_t 
   static inline __attribute__((always_inline)) void name##_each_##id(                              \
       char *const *data, int64_t other, int64_t index, int64_t self, int64_t count,                \
       int64_t step) {                                                                              \
+    const char *from = data[0], *places = data[1];                                                 \
+    char *joined = data[2];                                                                        \
     for (int64_t i = 0; i < count; i++) {                                                          \
-      char *to = data[2] + i * self + place_at(data[1], i, index) * step;                          \
+      char *to = joined + i * self + place_at(places, i, index) * step;                            \
       T a, b;                                                                                      \
-      memcpy(&a, to, sizeof a), memcpy(&b, data[0] + i * other, sizeof b);                         \
+      memcpy(&a, to, sizeof a), memcpy(&b, from + i * other, sizeof b);                            \
       a = (T)(value);                                                                              \
       memcpy(to, &a, sizeof a);                                                                    \
     }                                                                                              \
@@ -145,7 +155,37 @@ static cells_fn *find_join(fnz_dtype dtype, const char *row) {
 typedef struct placing {
   const fnzi_cpu_placed *p;
   cells_fn *run;
+  bool *outside; /* set where a place is */
 } placing;
+
+static bool are_inside(const char *index, int64_t stride, int64_t count, int64_t size) {
+  uint64_t signs = 0; /* of each place, and of its distance from the last one */
+  if (stride == (int64_t)sizeof(int64_t))
+    for (int64_t i = 0; i < count; i++) {
+      uint64_t place = (uint64_t)place_at(index, i, sizeof(int64_t));
+      signs |= place | ((uint64_t)size - 1 - place);
+    }
+  else
+    for (int64_t i = 0; i < count; i++) {
+      uint64_t place = (uint64_t)place_at(index, i, stride);
+      signs |= place | ((uint64_t)size - 1 - place);
+    }
+  return !(signs >> 63);
+}
+
+/* Places are checked so many at a time, which are then still in a cache. */
+static void checked_row(const placing *of, char *const *data, const int64_t *s, int64_t count) {
+  enum { CHECKED = 512 };
+  for (int64_t i = 0, n; i < count; i += n) {
+    char *const at[] = {data[0] + i * s[0], data[1] + i * s[1], data[2] + i * s[2]};
+    n = count - i < CHECKED ? count - i : CHECKED;
+    if (!are_inside(at[1], s[1], n, of->p->size)) {
+      __atomic_store_n(of->outside, true, __ATOMIC_RELAXED);
+      return;
+    }
+    of->run(at, s, n, of->p->step);
+  }
+}
 
 static void join_element(const fnzi_cpu_placed *p, char *to, const char *from) {
   fnz_dtype dtype = p->self.dtype, class_dtype = fnzi_meta_point_class(dtype);
@@ -159,6 +199,10 @@ static void join_element(const fnzi_cpu_placed *p, char *to, const char *from) {
 
 static void placed_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
   const placing *of = user;
+  if (of->p->size) {
+    checked_row(of, data, strides, count);
+    return;
+  }
   if (of->run) {
     of->run(data, strides, count, of->p->step);
     return;
@@ -168,21 +212,41 @@ static void placed_row(const void *user, char *const *data, const int64_t *strid
                  data[0] + i * strides[0]);
 }
 
-static void run_placed(const fnzi_cpu_placed *p, cells_fn *run, fnzi_krn_team *team, bool ordered) {
-  const placing of = {p, run};
+static void inside_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
+  const placing *of = user;
+  if (!are_inside(data[0], strides[0], count, of->p->size))
+    __atomic_store_n(of->outside, true, __ATOMIC_RELAXED);
+}
+
+bool fnzi_cpu_places_inside(const fnzi_krn_call *call, const fnzi_krn_window *index, int64_t size) {
+  bool outside = false;
+  const fnzi_cpu_placed p = {.size = size};
+  const placing of = {&p, NULL, &outside};
+  fnzi_krn_loop loop;
+  fnzi_krn_loop_start(&loop, index->rank, index->sizes);
+  fnzi_krn_loop_add_window(&loop, index);
+  fnzi_krn_loop_run(&loop, inside_row, &of, call->team, false);
+  return !outside;
+}
+
+/* False: a place is outside. */
+static bool run_placed(const fnzi_cpu_placed *p, cells_fn *run, fnzi_krn_team *team, bool ordered) {
+  bool outside = false;
+  const placing of = {p, run, &outside};
   fnzi_krn_loop loop;
   fnzi_krn_loop_start(&loop, p->index.rank, p->index.sizes);
   fnzi_krn_loop_add_window(&loop, &p->other);
   fnzi_krn_loop_add_window(&loop, &p->index);
   fnzi_krn_loop_add_window(&loop, &p->self);
   fnzi_krn_loop_run(&loop, placed_row, &of, team, ordered);
+  return !outside;
 }
 
-void fnzi_cpu_placed_read(const fnzi_krn_call *call, const fnzi_cpu_placed *p) {
-  run_placed(p, for_size(p->self.cell, false), call->team, false);
+bool fnzi_cpu_placed_read(const fnzi_krn_call *call, const fnzi_cpu_placed *p) {
+  return run_placed(p, for_size(p->self.cell, false), call->team, false);
 }
 
 void fnzi_cpu_placed_write(const fnzi_cpu_placed *p) {
   cells_fn *run = p->row ? find_join(p->self.dtype, p->row->name) : for_size(p->self.cell, true);
-  run_placed(p, run, NULL, true);
+  (void)run_placed(p, run, NULL, true);
 }

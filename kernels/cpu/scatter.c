@@ -10,6 +10,7 @@ typedef struct elements {
   uint32_t dim;              /* the indexed dimension, */
   int64_t size, stride;      /* its size and its stride in bytes */
   const fnzi_cpu_point *row; /* how an element joins what is there; NULL replaces it */
+  bool late;                 /* places are checked when they are read */
 } elements;
 
 static void cut_to_index(const fnzi_krn_window *index, fnzi_krn_window *w) {
@@ -28,7 +29,10 @@ static fnz_status prepare(fnzi_krn_call *call, fnzi_krn_window *self, fnzi_krn_w
   e->dim = dim;
   e->size = self->sizes[dim];
   FNZ_TRY(fnzi_meta_index_check(call, given));
-  if (!call->record) {
+  bool lies = index->dtype == FNZ_I64 && given->storage != call->outputs[0]->storage;
+  if (!call->record && lies && !e->late)
+    lies = e->size && fnzi_cpu_places_inside(call, index, e->size);
+  if (!call->record && !lies) {
     FNZ_TRY(fnzi_meta_index_values(call, given, e->size, false, &places));
     fnzi_krn_window_dense(index, FNZ_I64, index->rank, index->sizes, places);
   }
@@ -58,8 +62,11 @@ static fnz_status record_gather(fnzi_krn_call *call, const fnzi_krn_window *out,
 }
 
 fnz_status fnzi_kernel_gather(fnzi_krn_call *call) {
+  const fnzi_krn_array *given = fnzi_krn_named_array(call, "index");
   fnzi_krn_window self, index, out;
-  elements e = {.row = NULL};
+  elements e = {.late =
+                    given->place.dtype == FNZ_I64 && given->storage != call->outputs[0]->storage};
+  const int64_t *places;
   if (fnzi_krn_array_numel(call->outputs[0]) == 0)
     return FNZ_OK;
   fnzi_krn_window_lanes(fnzi_krn_call_input(call, 0), &self);
@@ -67,8 +74,10 @@ fnz_status fnzi_kernel_gather(fnzi_krn_call *call) {
   fnzi_krn_window_lanes(call->outputs[0], &out);
   if (call->record)
     return record_gather(call, &out, &index, &self, &e);
-  fnzi_cpu_placed_read(call, &(fnzi_cpu_placed){self, index, out, e.stride, NULL});
-  return FNZ_OK;
+  const fnzi_cpu_placed p = {self, index, out, e.stride, e.late ? e.size : 0, NULL};
+  return (p.size || !e.late) && fnzi_cpu_placed_read(call, &p)
+             ? FNZ_OK
+             : fnzi_meta_index_values(call, given, e.size, false, &places); /* says which one */
 }
 
 /* --- Scatter ----------------------------------------------------------------------------- */
@@ -94,7 +103,7 @@ static const struct reduction *find_reduction(const fnzi_krn_call *call) {
 
 static void run_scatter(const fnzi_krn_window *to, const fnzi_krn_window *index,
                         const fnzi_krn_window *from, const elements *e) {
-  fnzi_cpu_placed_write(&(fnzi_cpu_placed){*to, *index, *from, e->stride, e->row});
+  fnzi_cpu_placed_write(&(fnzi_cpu_placed){*to, *index, *from, e->stride, 0, e->row});
 }
 
 /* The largest or the lowest one of a type. */
@@ -286,7 +295,7 @@ fnz_status fnzi_kernel_take(fnzi_krn_call *call) {
     self.sizes[0] = index.sizes[0];
     return record_gather(call, &out, &index, &self, &e);
   }
-  fnzi_cpu_placed_read(call, &(fnzi_cpu_placed){self, index, out, e.stride, NULL});
+  (void)fnzi_cpu_placed_read(call, &(fnzi_cpu_placed){self, index, out, e.stride, 0, NULL});
   return FNZ_OK;
 }
 
@@ -321,18 +330,39 @@ fnz_status fnzi_kernel_put(fnzi_krn_call *call) {
 
 /* --- Masked scatter ---------------------------------------------------------------------- */
 typedef struct cursor {
-  const char **next; /* in the elements still to be given out */
+  const char **next, *end; /* in the elements still to be given out */
   size_t cell;
 } cursor;
 
+/* Without a branch, as masks are hard to foresee, as long as there is an element to read. */
+#define MASKED_CELLS(type)                                                                         \
+  for (; i < count && next < c->end; i++) {                                                        \
+    type taken, was;                                                                               \
+    bool is_taken = data[1][i * strides[1]] != 0;                                                  \
+    memcpy(&taken, next, sizeof taken), memcpy(&was, data[0] + i * strides[0], sizeof was);        \
+    was = is_taken ? taken : was;                                                                  \
+    memcpy(data[0] + i * strides[0], &was, sizeof was);                                            \
+    next += is_taken ? sizeof taken : 0;                                                           \
+  }
+
 static void masked_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
   const cursor *c = user;
-  for (int64_t i = 0; i < count; i++) {
-    if (!data[1][i * strides[1]])
-      continue;
-    memcpy(data[0] + i * strides[0], *c->next, c->cell);
-    *c->next += c->cell;
-  }
+  const char *next = *c->next;
+  int64_t i = 0;
+  if (c->cell == 1)
+    MASKED_CELLS(uint8_t)
+  else if (c->cell == 2)
+    MASKED_CELLS(uint16_t)
+  else if (c->cell == 4)
+    MASKED_CELLS(uint32_t)
+  else if (c->cell == 8)
+    MASKED_CELLS(uint64_t)
+  for (; i < count && next < c->end; i++)
+    if (data[1][i * strides[1]]) {
+      memcpy(data[0] + i * strides[0], next, c->cell);
+      next += c->cell;
+    }
+  *c->next = next;
 }
 
 /* Each element of the mask counts for as many as it is broadcast to. */
@@ -401,7 +431,7 @@ fnz_status fnzi_kernel_masked_scatter(fnzi_krn_call *call) {
                                 (long long)fnzi_krn_array_numel(source));
   FNZ_TRY(fnzi_krn_dense_get_as(call, source, out->place.dtype, &data));
   next = data;
-  cursor c = {&next, out->cell};
+  cursor c = {&next, next + (size_t)fnzi_krn_array_numel(source) * out->cell, out->cell};
   fnzi_krn_loop_start(&loop, out->place.rank, out->place.sizes);
   fnzi_krn_loop_add_array(&loop, out);
   fnzi_krn_loop_add_array(&loop, mask);
