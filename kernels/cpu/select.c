@@ -17,6 +17,22 @@ void fnzi_cpu_select_first(fnzi_cpu_pair *pairs, int64_t count, int64_t keep, bo
   select_first(pairs, count, keep, is_sorted);
 }
 
+bool fnzi_cpu_selects_by_heap(int64_t count, int64_t keep) {
+  return selects_by_heap(count, keep);
+}
+
+void fnzi_cpu_heap_make(fnzi_cpu_pair *pairs, int64_t count) {
+  heap_make(pairs, 0, count);
+}
+
+void fnzi_cpu_heap_replace(fnzi_cpu_pair *pairs, int64_t count, fnzi_cpu_pair x) {
+  heap_put(pairs, 0, count, 0, x);
+}
+
+void fnzi_cpu_heap_sort(fnzi_cpu_pair *pairs, int64_t count) {
+  heap_sort(pairs, 0, count);
+}
+
 void fnzi_cpu_select_kth(fnzi_cpu_pair *pairs, int64_t count, int64_t nth) {
   quick_select(pairs, count, nth);
 }

@@ -32,8 +32,7 @@ VALUE void heap_put(PAIRS r, int64_t first, int64_t count, int64_t hole, PAIR x)
   const int64_t top = hole;
   int64_t child = 2 * hole + 2;
   for (; child < count; child = 2 * hole + 2) {
-    if (key_in(r, first + child) < key_in(r, first + child - 1))
-      child--;
+    child -= key_in(r, first + child) < key_in(r, first + child - 1); /* hard to foresee */
     pair_put(r, first + hole, pair_at(r, first + child));
     hole = child;
   }
@@ -55,12 +54,17 @@ VALUE void heap_pop(PAIRS r, int64_t first, int64_t count, int64_t to) {
   heap_put(r, first, count, 0, x);
 }
 
-/* std::__heap_select, std::__make_heap at its beginning: the least in a heap up to `middle`, which
- * an equal one behind it does not enter. */
-VALUE void heap_select(PAIRS r, int64_t first, int64_t middle, int64_t last) {
-  const int64_t count = middle - first;
+/* std::__make_heap */
+VALUE void heap_make(PAIRS r, int64_t first, int64_t count) {
   for (int64_t parent = count / 2 - 1; parent >= 0; parent--)
     heap_put(r, first, count, parent, pair_at(r, first + parent));
+}
+
+/* std::__heap_select: the least in a heap up to `middle`, which an equal one behind it does not
+ * enter. */
+VALUE void heap_select(PAIRS r, int64_t first, int64_t middle, int64_t last) {
+  const int64_t count = middle - first;
+  heap_make(r, first, count);
   for (int64_t i = middle; i < last; i++)
     if (key_in(r, i) < key_in(r, first))
       heap_pop(r, first, count, i);
@@ -161,8 +165,11 @@ VALUE void sort_first(PAIRS r, int64_t count) {
 
 /* --- Operators ----------------------------------------------------------------------------- */
 /* topk: the `keep` least to the beginning, of many few by a heap. */
+VALUE bool selects_by_heap(int64_t count, int64_t keep) {
+  return keep <= count / 64;
+}
 VALUE void select_first(PAIRS r, int64_t count, int64_t keep, bool is_sorted) {
-  if (keep <= count / 64) {
+  if (selects_by_heap(count, keep)) {
     heap_select(r, 0, keep, count);
     heap_sort(r, 0, keep);
     return;

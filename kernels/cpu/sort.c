@@ -22,6 +22,9 @@ typedef struct sorting {
   int64_t count, inner, keep; /* keep: how many of the sorted row are written */
   bool descending;
   bool is_top, is_sorted; /* topk, and whether its elements are in order */
+  int64_t top;            /* so many are wanted; 0: all */
+  bool streams;           /* few of rows that lie dense: elements are widened block by block */
+  fnz_dtype dtype;
   fnzi_cpu_pair *scratch; /* 2 * count for each thread */
 } sorting;
 
@@ -105,17 +108,9 @@ fnzi_cpu_pair *fnzi_cpu_sort_pairs(fnzi_cpu_pair *pairs, int64_t count) {
   return from;
 }
 
-static void sort_row(const void *user, int64_t row, int lane) {
-  const sorting *s = user;
+static void put_row(const sorting *s, int64_t row, const fnzi_cpu_pair *pairs) {
   int64_t start = row / s->inner * s->count * s->inner + row % s->inner;
   int64_t out = row / s->inner * s->keep * s->inner + row % s->inner;
-  fnzi_cpu_pair *pairs = s->scratch + 2 * (int64_t)lane * s->count;
-  for (int64_t i = 0; i < s->count; i++)
-    pairs[i] = (fnzi_cpu_pair){key_at(s, start + i * s->inner), i};
-  if (s->is_top)
-    fnzi_cpu_select_first(pairs, s->count, s->keep, s->is_sorted);
-  else
-    pairs = fnzi_cpu_sort_pairs(pairs, s->count);
   for (int64_t i = 0; i < s->keep; i++, out += s->inner) {
     if (s->places)
       s->places[out] = pairs[i].place;
@@ -125,18 +120,107 @@ static void sort_row(const void *user, int64_t row, int lane) {
   }
 }
 
+static void sort_row(const void *user, int64_t row, int lane) {
+  const sorting *s = user;
+  int64_t start = row / s->inner * s->count * s->inner + row % s->inner;
+  fnzi_cpu_pair *pairs = s->scratch + 2 * (int64_t)lane * s->count;
+  for (int64_t i = 0; i < s->count; i++)
+    pairs[i] = (fnzi_cpu_pair){key_at(s, start + i * s->inner), i};
+  if (s->is_top)
+    fnzi_cpu_select_first(pairs, s->count, s->keep, s->is_sorted);
+  else
+    pairs = fnzi_cpu_sort_pairs(pairs, s->count);
+  put_row(s, row, pairs);
+}
+
+/* --- The first few of dense rows ------------------------------------------------------------ */
+enum { STREAMED = 512, STRIP = 16 };
+typedef struct strip {
+  sorting of; /* reads the block */
+  union {
+    double real[STREAMED];
+    int64_t whole[STREAMED];
+  } block;
+} strip;
+
+/* The number of a key, which may be that of a NaN. */
+static double real_of(int64_t key) {
+  double x;
+  int64_t bits = key ^ (int64_t)((uint64_t)(key >> 63) >> 1);
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* May one of STRIP elements come before the last key of the heap? Most often none does. */
+static bool may_enter(const strip *b, int64_t at, int64_t last) {
+  bool descending = b->of.descending, found = false;
+  int64_t key = descending ? ~last : last;
+  if (!b->of.real) {
+    const int64_t *whole = b->block.whole + at;
+    for (int i = 0; i < STRIP; i++)
+      found |= descending ? whole[i] > key : whole[i] < key;
+    return found;
+  }
+  const double *real = b->block.real + at, limit = real_of(key);
+  int many = 0;
+  if (descending)
+    for (int i = 0; i < STRIP; i++)
+      many |= !(real[i] <= limit);
+  else
+    for (int i = 0; i < STRIP; i++)
+      many |= !(real[i] >= limit);
+  return many;
+}
+
+/* Elements `from` to `to` of the block, whose first one has place `at` in the row. */
+static void stream_block(const strip *b, fnzi_cpu_pair *heap, int64_t from, int64_t to,
+                         int64_t at) {
+  for (int64_t i = from, end; i < to; i = end) {
+    end = to - i < STRIP ? to : i + STRIP;
+    if (end - i == STRIP && !may_enter(b, i, heap->key))
+      continue;
+    for (int64_t k = i; k < end; k++) {
+      int64_t key = key_at(&b->of, k);
+      if (key < heap->key)
+        fnzi_cpu_heap_replace(heap, b->of.keep, (fnzi_cpu_pair){key, at + k});
+    }
+  }
+}
+
+static void stream_row(const void *user, int64_t row, int lane) {
+  strip b = {.of = *(const sorting *)user};
+  const sorting *s = &b.of;
+  bool real = fnzi_is_float(s->dtype);
+  const fnzi_krn_conversion widen = {real ? FNZ_F64 : FNZ_I64, s->dtype, sizeof(double),
+                                     (int64_t)s->cell};
+  fnzi_cpu_pair *heap = s->scratch + 2 * (int64_t)lane * s->count;
+  b.of.real = real ? b.block.real : NULL;
+  b.of.whole = b.block.whole;
+  for (int64_t at = 0; at < s->count; at += STREAMED) {
+    int64_t n = s->count - at < STREAMED ? s->count - at : STREAMED, first = 0;
+    fnzi_krn_convert(&widen, &b.block, s->cells + (size_t)(row * s->count + at) * s->cell, n);
+    for (; at + first < s->keep && first < n; first++)
+      heap[at + first] = (fnzi_cpu_pair){key_at(s, first), at + first};
+    if (first && at + first == s->keep)
+      fnzi_cpu_heap_make(heap, s->keep);
+    stream_block(&b, heap, first, n, at);
+  }
+  fnzi_cpu_heap_sort(heap, s->keep);
+  put_row(s, row, heap);
+}
+
 /* The elements themselves, and widened to double or to 64-bit integers. */
 static fnz_status open_elements(fnzi_krn_call *call, sorting *s) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   const void *cells, *wide;
   bool real = fnzi_is_float(x->geometry.dtype);
   FNZ_TRY(fnzi_krn_dense_get(call, x, &cells));
-  if (call->record) { /* sort_recorded.c widens them itself */
-    s->cells = cells;
-    return FNZ_OK;
-  }
-  FNZ_TRY(fnzi_krn_dense_get_as(call, x, real ? FNZ_F64 : FNZ_I64, &wide));
   s->cells = cells, s->cell = fnzi_dtype(x->geometry.dtype)->bytes;
+  s->dtype = x->geometry.dtype;
+  s->streams = s->top > 0 && s->inner == 1 && fnzi_cpu_selects_by_heap(s->count, s->top);
+  if (call->record || s->streams) /* sort_recorded.c widens them itself */
+    return FNZ_OK;
+  FNZ_TRY(fnzi_krn_dense_get_as(call, x, real ? FNZ_F64 : FNZ_I64, &wide));
   *(real ? (const void **)&s->real : (const void **)&s->whole) = wide;
   return FNZ_OK;
 }
@@ -193,7 +277,7 @@ static fnz_status run(fnzi_krn_call *call, sorting *s) {
   if (!fnzi_mul_size((size_t)s->count * 2, (size_t)fnzi_cpu_lanes(call), &count))
     return fnzi_no_memory(call->ctx);
   FNZI_NEW(&call->scratch, count, &s->scratch);
-  fnzi_cpu_rows_each(call, numel / s->count, sort_row, s);
+  fnzi_cpu_rows_each(call, numel / s->count, s->streams ? stream_row : sort_row, s);
   return FNZ_OK;
 }
 
@@ -222,10 +306,11 @@ fnz_status fnzi_kernel_msort(fnzi_krn_call *call) {
 fnz_status fnzi_kernel_topk(fnzi_krn_call *call) {
   sorting s = {.descending = fnzi_krn_named_bool(call, "largest", true),
                .is_top = true,
-               .is_sorted = fnzi_krn_named_bool(call, "sorted", true)};
+               .is_sorted = fnzi_krn_named_bool(call, "sorted", true),
+               .top = fnzi_krn_named_int(call, "k", 0)};
   FNZ_TRY(open_dim(call, fnzi_krn_named_int(call, "dim", -1), &s));
   if (fnzi_krn_call_geometry(call, 0)->rank) /* a number is its own top 0 and its own top 1 */
-    s.keep = fnzi_krn_named_int(call, "k", 0);
+    s.keep = s.top;
   FNZ_TRY(open_values(call, 0, &s));
   FNZ_TRY(open_places(call, 1, &s));
   return run(call, &s);

@@ -22,4 +22,11 @@ void fnzi_cpu_select_kth(fnzi_cpu_pair *pairs, int64_t count, int64_t nth);
 void fnzi_cpu_select_nth(fnzi_cpu_pair *pairs, int64_t count, int64_t nth);
 void fnzi_cpu_sort_unstable(fnzi_cpu_pair *pairs, int64_t count);
 
+/* The steps of fnzi_cpu_select_first() where a heap is used: of its first pairs a heap is made, a
+ * later pair of a lower key than the first one's replaces that, and the heap is sorted. */
+bool fnzi_cpu_selects_by_heap(int64_t count, int64_t keep);
+void fnzi_cpu_heap_make(fnzi_cpu_pair *pairs, int64_t count);
+void fnzi_cpu_heap_replace(fnzi_cpu_pair *pairs, int64_t count, fnzi_cpu_pair x);
+void fnzi_cpu_heap_sort(fnzi_cpu_pair *pairs, int64_t count);
+
 #endif
