@@ -35,23 +35,6 @@ static void fill(unsigned char *tile, const unsigned char *from, uint32_t cell, 
   fnzi_krn_copy_row((char *)tile, cell, (const char *)from, 0, count, cell);
 }
 
-/* Fills `count` rows of `size` elements with one element each, which are `step` bytes apart. */
-#define SPREAD_CELLS(type)                                                                         \
-  for (type *to = (type *)(void *)tile, x; count > 0; count--, from += step, to += size) {         \
-    memcpy(&x, from, sizeof x);                                                                    \
-    for (int64_t i = 0; i < size; i++)                                                             \
-      to[i] = x;                                                                                   \
-  }
-static void spread_cells(char *tile, const char *from, int64_t step, int64_t count, int64_t size,
-                         uint32_t cell) {
-  if (cell == 4)
-    SPREAD_CELLS(uint32_t)
-  else if (cell == 8)
-    SPREAD_CELLS(uint64_t)
-  else
-    SPREAD_CELLS(uint16_t)
-}
-
 /* Loads whole rows along dimension d that are all the same, or each one element, by fewer calls
  * than one for each. Returns how many elements, 0 if rows are not so, and leaves `index` at the
  * last row. */
@@ -60,15 +43,17 @@ static int64_t load_rows(const fnzi_tile_program *t, const fnzi_tile_lane *lane,
   int64_t n = t->sizes[d], count = room / n, left = t->sizes[d - 1] - index[d - 1];
   const int64_t cell = lane->cell, step = lane->strides[d], outer = lane->strides[d - 1];
   const char *from = (const char *)address_at(t, lane, index);
-  bool spreads = step == 0 && (cell == 2 || cell == 4 || cell == 8);
   count = count < left ? count : left;
-  if (count < 2 || (!spreads && outer != 0))
+  if (count < 2 || (step != 0 && outer != 0))
     return 0;
-  index[d - 1] += count - 1;
-  if (spreads) {
-    spread_cells(tile, from, outer, count, n, lane->cell);
+  if (step == 0 &&
+      fnzi_krn_spread_rows(&(fnzi_krn_spreading){tile, from, outer, count, n, lane->cell})) {
+    index[d - 1] += count - 1;
     return count * t->sizes[d];
   }
+  if (outer != 0)
+    return 0;
+  index[d - 1] += count - 1;
   fnzi_krn_copy_row(tile, cell, from, step, n, lane->cell);
   int64_t done = n * cell;
   n = count * t->sizes[d];

@@ -68,6 +68,16 @@ void fnzi_krn_copy_row(char *dst, int64_t dst_stride, const char *src, int64_t s
     memmove(dst + i * dst_stride, src + i * src_stride, cell);
 }
 
+bool fnzi_krn_spread_rows(const fnzi_krn_spreading *s) {
+  for (int k = 1; k < 4; k++)
+    if (s->cell == (size_t)1 << k) {
+      fnzi_krn_rows_for(fnzi_krn_isa_best())
+          ->spreads[k](s->to, s->from, s->step, s->count, s->size);
+      return true;
+    }
+  return false;
+}
+
 void fnzi_krn_choose_row(const fnzi_krn_choice *c, size_t cell, int64_t count) {
   for (int k = 0; k < 5; k++)
     if (cell == (size_t)1 << k)

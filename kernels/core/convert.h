@@ -9,6 +9,17 @@
 typedef void fnzi_krn_row_fn(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
                              int64_t count);
 
+/* `count` rows of `size` equal cells each, which are `step` bytes apart in `src`. */
+typedef void fnzi_krn_spread_fn(char *dst, const char *src, int64_t step, int64_t count,
+                                int64_t size);
+
+typedef struct fnzi_krn_spreading {
+  char *to;
+  const char *from;
+  int64_t step, count, size;
+  size_t cell;
+} fnzi_krn_spreading;
+
 /* A cell of `yes` where the mask is true, else of `no`; strides of to, mask, yes and no in bytes.
  */
 typedef struct fnzi_krn_choice {
@@ -32,7 +43,8 @@ typedef struct fnzi_krn_rows {
   fnzi_krn_row_fn *pairs[FNZ_DTYPE_COUNT][FNZ_DTYPE_COUNT]; /* [from][to], NULL for none */
   fnzi_krn_row_fn *halves[FNZI_KRN_HALVES];
   fnzi_krn_row_fn *copies[5];     /* cells of 1, 2, 4, 8, 16 bytes */
-  fnzi_krn_choose_fn *choices[5]; /* likewise */
+  fnzi_krn_spread_fn *spreads[5]; /* likewise; NULL for none */
+  fnzi_krn_choose_fn *choices[5];
 } fnzi_krn_rows;
 
 extern const fnzi_krn_rows fnzi_krn_rows_of, fnzi_krn_rows_of_v3, fnzi_krn_rows_of_v4;
@@ -47,6 +59,9 @@ void fnzi_krn_cast(const fnzi_krn_conversion *c, void *to, const void *from, int
 /* `count` cells of `cell` bytes, in order; dense ones may overlap. */
 void fnzi_krn_copy_row(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
                        int64_t count, size_t cell);
+
+/* False, and nothing is copied, unless cells have 2, 4 or 8 bytes. */
+bool fnzi_krn_spread_rows(const fnzi_krn_spreading *s);
 
 /* Cells of 1, 2, 4, 8 or 16 bytes; an operand may be written over. */
 void fnzi_krn_choose_row(const fnzi_krn_choice *c, size_t cell, int64_t count);

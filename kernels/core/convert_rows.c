@@ -189,6 +189,23 @@ COPY(4, uint32_t)
 COPY(8, uint64_t)
 COPY(16, cell_16)
 
+/* One element for each row of `size`, which follow one another; the elements are `step` bytes
+ * apart.
+ */
+#define SPREAD(name, type)                                                                         \
+  static void spread_##name(char *dst, const char *src, int64_t step, int64_t count,               \
+                            int64_t size) {                                                        \
+    type *to = (void *)dst, v;                                                                     \
+    for (; count > 0; count--, src += step, to += size) {                                          \
+      memcpy(&v, src, sizeof v);                                                                   \
+      for (int64_t i = 0; i < size; i++)                                                           \
+        to[i] = v;                                                                                 \
+    }                                                                                              \
+  }
+SPREAD(2, uint16_t)
+SPREAD(4, uint32_t)
+SPREAD(8, uint64_t)
+
 /* --- Choices --------------------------------------------------------------------------------- */
 /* Without a branch, as masks are hard to foresee; loops whose strides the compiler knows. */
 #define CHOOSE_ALL(type, yes_at, no_at)                                                            \
@@ -243,4 +260,5 @@ const fnzi_krn_rows FNZI_ISA_NAME(fnzi_krn_rows_of) = {
     },
     {cast_to_BF16, kept_from_F16, kept_to_F16, kept_to_BF16},
     {copy_1, copy_2, copy_4, copy_8, copy_16},
+    {NULL, spread_2, spread_4, spread_8, NULL},
     {choose_1, choose_2, choose_4, choose_8, choose_16}};
