@@ -13,18 +13,24 @@
 /* --- To another size --------------------------------------------------------------------- */
 enum { LINES_OVER = 2, LINES_BESIDE = MOST_TAPS, LINES = LINES_OVER * LINES_BESIDE };
 
-/* Two elements and their weights, in less memory than taps take. */
+/* Two elements and their weights, in less memory than taps take. Weights are floats unless elements
+ * are doubles. */
 typedef struct pair {
   int64_t at[2];
   double weight[2];
 } pair;
+typedef struct short_pair {
+  int32_t at[2];
+  float weight[2];
+} short_pair;
 
 /* The steps of blend() go line by line: a line of the input is blended along
  * itself once for all lines of the result that read it. */
 typedef struct resizing {
   resampling r;
   taps *axes[3];
-  pair *pairs; /* axes[2] where it reads two elements for each; else NULL */
+  pair *pairs; /* axes[2] where it reads two elements for each, one of them; else NULL */
+  short_pair *short_pairs;
   fnzi_cpu_reals x;
   fnzi_cpu_reals_out y;
   double *lines; /* for each thread LINES, a plane's and a sum's */
@@ -37,20 +43,21 @@ typedef struct blending {
 } blending;
 
 /* Two elements for each. */
-#define BLEND_PAIRS(name, T)                                                                       \
-  static void blend_##name(const pair *p, const T *x, int64_t count, double *line) {               \
+#define BLEND_PAIRS(name, P, T, U)                                                                 \
+  static void blend_##name(const P *p, const T *x, int64_t count, U *line) {                       \
     for (int64_t k = 0; k < count; k++)                                                            \
-      line[k] =                                                                                    \
-          (0 + p[k].weight[0] * (double)x[p[k].at[0]]) + p[k].weight[1] * (double)x[p[k].at[1]];   \
+      line[k] = (U)((0 + (double)p[k].weight[0] * (double)x[p[k].at[0]]) +                         \
+                    (double)p[k].weight[1] * (double)x[p[k].at[1]]);                               \
   }
-BLEND_PAIRS(floats, float)
-BLEND_PAIRS(doubles, double)
+BLEND_PAIRS(floats, short_pair, float, double)
+BLEND_PAIRS(to_floats, short_pair, float, float)
+BLEND_PAIRS(doubles, pair, double, double)
 
 static void blend_line(const resizing *z, int64_t row, double *line) {
   const taps *t = z->axes[2];
   int64_t count = z->r.out[2];
-  if (z->pairs && z->x.f) {
-    blend_floats(z->pairs, z->x.f + row, count, line);
+  if (z->short_pairs) {
+    blend_floats(z->short_pairs, z->x.f + row, count, line);
     return;
   }
   if (z->pairs) {
@@ -104,6 +111,10 @@ static void blend_plane(const void *user, int64_t plane, int lane) {
   const resampling *r = &z->r;
   int64_t count = r->out[2], to = plane * r->out[0] * r->out[1] * count;
   blending b = {.z = z, .base = plane * r->in[0] * r->in[1] * r->in[2]};
+  if (z->short_pairs && r->in[0] * r->in[1] == 1 && r->out[0] * r->out[1] == 1) {
+    blend_to_floats(z->short_pairs, z->x.f + b.base, count, z->y.f + to);
+    return;
+  }
   b.lines = z->lines + lane * (LINES + 2) * count;
   for (int k = 0; k < LINES; k++)
     b.held[k] = -1;
@@ -135,11 +146,19 @@ static fnz_status fill_axes(fnzi_krn_call *call, resizing *z, const double *scal
 static fnz_status fill_pairs(fnzi_krn_call *call, resizing *z) {
   const taps *t = z->axes[2];
   int64_t count = z->r.out[2];
-  if (count == 0 || t[0].count != 2)
+  bool is_short = z->x.f && z->r.in[2] <= INT32_MAX;
+  if (count == 0 || t[0].count != 2 || (z->x.f && !is_short))
     return FNZ_OK;
-  FNZI_NEW(&call->scratch, (size_t)count, &z->pairs);
+  if (is_short)
+    FNZI_NEW(&call->scratch, (size_t)count, &z->short_pairs);
+  else
+    FNZI_NEW(&call->scratch, (size_t)count, &z->pairs);
   for (int64_t k = 0; k < count; k++)
-    z->pairs[k] = (pair){{t[k].at[0], t[k].at[1]}, {t[k].weight[0], t[k].weight[1]}};
+    if (is_short)
+      z->short_pairs[k] = (short_pair){{(int32_t)t[k].at[0], (int32_t)t[k].at[1]},
+                                       {(float)t[k].weight[0], (float)t[k].weight[1]}};
+    else
+      z->pairs[k] = (pair){{t[k].at[0], t[k].at[1]}, {t[k].weight[0], t[k].weight[1]}};
   return FNZ_OK;
 }
 

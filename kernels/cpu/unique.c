@@ -131,6 +131,8 @@ static bool is_new(const slices *x, int64_t k) {
   before = x->order ? x->order[before] : before;
   if (x->length == 1 && x->whole)
     return (k == 0) | (x->whole[slice] != x->whole[before]);
+  if (x->length == 1)
+    return (k == 0) | (x->real[slice] != x->real[before]);
   return k == 0 || !same(x, slice, before);
 }
 
