@@ -181,20 +181,16 @@ fnz_status fnzi_json_out_int(fnzi_json_out *w, int64_t value) {
   return put_digits(w, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0);
 }
 
-/* The fewest digits that read back as the same number, as "d.ddde+xx"; the locale's decimal point,
- * whatever it is, is one character at place 1. */
-static int shortest(double value, char out[40]) {
-  int digits = 1;
-  do
-    snprintf(out, 40, "%.*e", digits - 1, value);
-  while (strtod(out, NULL) != value && digits++ < 17);
-  return digits;
-}
-
 /* repr() of a finite float that is not negative: plain digits if the exponent is in [-4, 16). */
 static void repr(double value, char out[64]) {
   char text[40], digits[24];
-  int count = shortest(value, text), exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
+  /* The fewest digits that read back as the same number, as "d.ddde+xx"; the locale's decimal
+   * point, whatever it is, is one character at place 1. */
+  int count = 1;
+  do
+    snprintf(text, sizeof text, "%.*e", count - 1, value);
+  while (strtod(text, NULL) != value && count++ < 17);
+  int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
   digits[0] = text[0];
   memcpy(digits + 1, text + 2, (size_t)count - 1);
   digits[count] = 0;
