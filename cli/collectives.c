@@ -123,16 +123,6 @@ static int open_mpi(cli_call *call, const groups *g) {
   return CLI_DONE;
 }
 
-static int open_named(cli_call *call, const groups *g) {
-  if (strcmp(call->options[CLI_COLLECTIVES], "mpi") == 0)
-    return open_mpi(call, g);
-  if (g->count)
-    return cli_usage(call, "--group needs --collectives mpi");
-  call->collectives = fnz_collectives_one();
-  call->nranks = 1;
-  return CLI_DONE;
-}
-
 /* --- Files of each process -------------------------------------------------------------------- */
 /* Replaces each %r in the word by the rank. */
 static int put_rank(cli_call *call, const char **word) {
@@ -183,8 +173,14 @@ int cli_collectives_open(cli_call *call) {
                : CLI_DONE;
   for (int k = 0; k < call->ngroups && result == CLI_DONE; k++)
     result = add_groups(call, &g, call->groups[k]);
-  if (result == CLI_DONE)
-    result = open_named(call, &g);
+  if (result == CLI_DONE && strcmp(call->options[CLI_COLLECTIVES], "mpi") == 0)
+    result = open_mpi(call, &g);
+  else if (result == CLI_DONE && g.count)
+    result = cli_usage(call, "--group needs --collectives mpi");
+  else if (result == CLI_DONE) {
+    call->collectives = fnz_collectives_one();
+    call->nranks = 1;
+  }
   for (size_t k = 0; k < g.count; k++) {
     free(g.names[k]);
     free(g.ranks[k]);

@@ -5,22 +5,17 @@
 
 #include <string.h>
 
-static bool is_called(const fnz_program *p, size_t k, const char *name) {
-  size_t count;
-  const fnz_arg *arg = &fnz_graph_inputs(p, 0, &count)[k];
-  const char *target = fnz_program_input(p, k).target;
-  if (target && strcmp(target, name) == 0)
-    return true;
-  return fnzi_is_reference(arg) && strcmp(fnz_value_name(p, 0, arg->u.value), name) == 0;
-}
-
 bool cli_find_input(const fnz_program *p, const char *name, size_t *out) {
   size_t count;
-  (void)fnz_graph_inputs(p, 0, &count);
+  const fnz_arg *inputs = fnz_graph_inputs(p, 0, &count);
   name += *name == '%';
-  for (*out = 0; *out < count; ++*out)
-    if (is_called(p, *out, name))
+  for (*out = 0; *out < count; ++*out) {
+    const fnz_arg *arg = &inputs[*out];
+    const char *target = fnz_program_input(p, *out).target;
+    if ((target && strcmp(target, name) == 0) ||
+        (fnzi_is_reference(arg) && strcmp(fnz_value_name(p, 0, arg->u.value), name) == 0))
       return true;
+  }
   return false;
 }
 

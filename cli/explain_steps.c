@@ -79,22 +79,6 @@ static size_t count_nodes(const fnz_program *p) {
   return count;
 }
 
-/* All steps, ordered by the nodes that they are steps of. NULL when memory runs out. */
-static step *find_steps(const cli_call *call, size_t *count) {
-  const fnz_program *p = call->made_of;
-  step *steps = malloc((count_nodes(p) + 1) * sizeof *steps);
-  *count = 0;
-  for (size_t g = 0; steps && g < fnz_graph_count(p); g++)
-    for (size_t n = 0; n < fnz_node_count(p, g); n++) {
-      const fnz_origin *o = fnz_origins_at(call->step_origins, g, n);
-      if (o->reason == FNZ_REASON_STEP)
-        steps[(*count)++] = (step){o->graph, o->node, g, n};
-    }
-  if (steps)
-    qsort(steps, *count, sizeof *steps, by_whole);
-  return steps;
-}
-
 static bool is_of_one(const step *a, const step *b) {
   return a->whole_graph == b->whole_graph && a->whole == b->whole;
 }
@@ -118,8 +102,18 @@ static int print_steps(cli_call *call, const step *steps, size_t count) {
 }
 
 int cli_explain_steps(cli_call *call) {
-  size_t count;
-  step *steps = find_steps(call, &count);
+  /* Steps are ordered by the nodes that they are steps of. */
+  const fnz_program *p = call->made_of;
+  step *steps = malloc((count_nodes(p) + 1) * sizeof *steps);
+  size_t count = 0;
+  for (size_t g = 0; steps && g < fnz_graph_count(p); g++)
+    for (size_t n = 0; n < fnz_node_count(p, g); n++) {
+      const fnz_origin *o = fnz_origins_at(call->step_origins, g, n);
+      if (o->reason == FNZ_REASON_STEP)
+        steps[count++] = (step){o->graph, o->node, g, n};
+    }
+  if (steps)
+    qsort(steps, count, sizeof *steps, by_whole);
   if (!steps)
     return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
   int result = print_steps(call, steps, count);

@@ -93,8 +93,10 @@ static int print_finding(cli_call *call, const fnz_finding *f, const char *said)
   return CLI_DONE;
 }
 
-/* Says why copies are not of a run, unless refusals explain it. */
-static void print_no_run(const cli_call *call) {
+static int print_findings(cli_call *call) {
+  size_t count = 0, refused = 0;
+  const char *said = "";
+  /* Copies may not be of a run; refusals explain that, else it is said why. */
   bool has_costs = false, is_refused = false;
   const char *why = fnz_findings_no_run(call->findings);
   for (size_t i = 0; i < fnz_findings_count(call->findings); i++) {
@@ -102,17 +104,11 @@ static void print_no_run(const cli_call *call) {
     has_costs = has_costs || kind == FNZ_FINDING_COPY || kind == FNZ_FINDING_SCATTER;
     is_refused = is_refused || kind == FNZ_FINDING_REFUSED;
   }
-  if (!why || cli_has(call, CLI_TEXT) || (is_refused && !has_costs))
-    return;
-  size_t used = (size_t)printf("no plan of a run:");
-  cli_print_wrapped(why, used, CLI_INDENT);
-  printf("findings of scatter and copy are about the text of the functional form\n\n");
-}
-
-static int print_findings(cli_call *call) {
-  size_t count = 0, refused = 0;
-  const char *said = "";
-  print_no_run(call);
+  if (why && !cli_has(call, CLI_TEXT) && (!is_refused || has_costs)) {
+    size_t used = (size_t)printf("no plan of a run:");
+    cli_print_wrapped(why, used, CLI_INDENT);
+    printf("findings of scatter and copy are about the text of the functional form\n\n");
+  }
   for (size_t i = 0; i < finding_count(call); i++) {
     const fnz_finding *f = finding_at(call, i);
     if (!is_shown(call, f))

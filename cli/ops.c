@@ -187,16 +187,6 @@ static bool is_known(const cli_call *call) {
   return false;
 }
 
-static int refuse(cli_call *call) {
-  const char *operand = call->operands[0];
-  CLI_TRY(cli_check(call, fnz_op_suggest(call->ctx, operand, &call->out), NULL));
-  return call->out.size
-             ? cli_fail(call, FNZ_CLASS_REF, operand,
-                        "there is no operator of that name; did you mean %s?", call->out.data)
-             : cli_fail(call, FNZ_CLASS_REF, operand,
-                        "there is no operator of that name; fnz ops lists all of the table");
-}
-
 /* A name with its overload is one operator, unless filters ask for a list; a pattern or a name that
  * goes with several overloads is a list. */
 static int answer(cli_ops_call *ops) {
@@ -219,7 +209,14 @@ static int answer(cli_ops_call *ops) {
     cli_ops_show(ops, &facts);
     return cli_flush();
   }
-  return is_pattern(operand) || is_known(call) ? print_list(ops) : refuse(call);
+  if (is_pattern(operand) || is_known(call))
+    return print_list(ops);
+  CLI_TRY(cli_check(call, fnz_op_suggest(call->ctx, operand, &call->out), NULL));
+  return call->out.size
+             ? cli_fail(call, FNZ_CLASS_REF, operand,
+                        "there is no operator of that name; did you mean %s?", call->out.data)
+             : cli_fail(call, FNZ_CLASS_REF, operand,
+                        "there is no operator of that name; fnz ops lists all of the table");
 }
 
 int cli_ops(cli_call *call) {

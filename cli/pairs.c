@@ -103,23 +103,18 @@ int cli_pairs_add(cli_call *call, const fnz_program *program, fnz_arrays *to) {
   return CLI_DONE;
 }
 
-static int join(cli_call *call, const fnz_program *program, fnz_arrays *next) {
-  CLI_TRY(cli_pairs_add(call, program, next));
-  for (size_t i = 0; i < fnz_arrays_count(call->inputs); i++) {
-    const fnz_array *a = fnz_arrays_at(call->inputs, i);
-    /* "x" and "input.x" are one input. */
-    if (!fnz_arrays_find(next, strncmp(a->name, "input.", 6) == 0 ? a->name + 6 : a->name))
-      CLI_TRY(cli_check(call, cli_array_copy(a, a->name, next), NULL));
-  }
-  return CLI_DONE;
-}
-
 int cli_pairs_hand_on(cli_call *call, const fnz_program *program) {
   fnz_arrays *next;
   if (!fnzi_io_has_pairs(program))
     return CLI_DONE;
   CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &next), NULL));
-  int code = join(call, program, next);
+  int code = cli_pairs_add(call, program, next);
+  for (size_t i = 0; code == CLI_DONE && i < fnz_arrays_count(call->inputs); i++) {
+    const fnz_array *a = fnz_arrays_at(call->inputs, i);
+    /* "x" and "input.x" are one input. */
+    if (!fnz_arrays_find(next, strncmp(a->name, "input.", 6) == 0 ? a->name + 6 : a->name))
+      code = cli_check(call, cli_array_copy(a, a->name, next), NULL);
+  }
   if (code != CLI_DONE) {
     fnz_arrays_destroy(next);
     return code;
