@@ -221,14 +221,6 @@ static fnz_status out_of_results(draft *d) {
   return FNZ_OK;
 }
 
-static fnz_status out_name(draft *d) {
-  const fnz_op *op = d->from;
-  const char *overload = "out";
-  if (*op->overload)
-    FNZ_TRY(fnzi_arena_format(d->arena, &overload, "%s_out", op->overload));
-  return set_name(d, "", overload);
-}
-
 static fnz_status out_parts(draft *d) {
   switch (d->from->kind) {
   case FNZI_KIND_INPLACE: {
@@ -268,7 +260,10 @@ fnz_status fnzi_derive_out(fnzi_arena *arena, const fnz_op *op, fnz_op **out) {
   draft d;
   FNZ_TRY(begin(&d, arena, op));
   FNZ_TRY(out_parts(&d));
-  FNZ_TRY(out_name(&d));
+  const char *overload = "out";
+  if (*op->overload)
+    FNZ_TRY(fnzi_arena_format(arena, &overload, "%s_out", op->overload));
+  FNZ_TRY(set_name(&d, "", overload));
   if (!d.op.nparams || !d.params[d.op.nparams - 1].is_out)
     return refuse(op, arena, "an operator without tensor results has no out variant");
   return finish(&d, op->tags & (FNZI_TAGS_KEPT | FNZI_TAG_VIEW_COPY), out);

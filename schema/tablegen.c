@@ -223,14 +223,6 @@ static fnz_status put_scalar(table *t, fnz_buffer *out, const fnz_arg *arg) {
   return fnzi_printf(t->ctx, out, "{.f = %s}}", text);
 }
 
-static fnz_status put_items(table *t, fnz_buffer *items, const fnz_arg *arg) {
-  for (uint32_t i = 0; i < arg->count; i++) {
-    FNZ_TRY(put_scalar(t, items, &arg->u.list[i]));
-    FNZ_TRY(fnzi_put_text(t->ctx, items, ",\n"));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status put_arg(table *t, fnz_buffer *out, const fnz_arg *arg) {
   uint64_t list;
   fnz_buffer items = {0};
@@ -238,7 +230,12 @@ static fnz_status put_arg(table *t, fnz_buffer *out, const fnz_arg *arg) {
     return put_scalar(t, out, arg);
   if (!arg->count)
     return fnzi_printf(t->ctx, out, "{%d, 0, 0, {0}}", FNZ_ARG_LIST);
-  fnz_status status = put_items(t, &items, arg);
+  fnz_status status = FNZ_OK;
+  for (uint32_t i = 0; i < arg->count && status == FNZ_OK; i++) {
+    status = put_scalar(t, &items, &arg->u.list[i]);
+    if (status == FNZ_OK)
+      status = fnzi_put_text(t->ctx, &items, ",\n");
+  }
   if (status == FNZ_OK)
     status = intern_list(t, "fnz_arg", &items, &list);
   if (status == FNZ_OK)

@@ -140,17 +140,12 @@ static const char *view_of(const fnz_library *library, const fnzi_native *n) {
   return name_or_dash(library, library->views[n->view_group].view);
 }
 
-static const char *kind_name(fnzi_kind kind) {
-  const fnz_op op = {.kind = kind};
-  return fnz_op_kind(&op);
-}
-
 static fnz_status put_row(fnz_context *ctx, const fnz_library *library, const fnzi_native *n,
                           fnz_buffer *out) {
   static const char *const composites[] = {"kernel", "implicit", "explicit", "explicit"};
-  const fnz_op *op = n->op;
+  const fnz_op *op = n->op, of_kind = {.kind = n->kind};
   FNZ_TRY(fnzi_printf(ctx, out, "%s%s\t%s\t%s\t%s\t%s\t", space_of(op), op->name,
-                      kind_name(n->kind), op->is_view ? "view" : "-", composites[op->composite],
+                      fnz_op_kind(&of_kind), op->is_view ? "view" : "-", composites[op->composite],
                       op->tags_text));
   FNZ_TRY(fnzi_printf(ctx, out, "%s\t%s\t%s\t", functional_of(library, n), copy_of(library, n),
                       view_of(library, n)));
