@@ -119,22 +119,6 @@ static fnz_status note_numbers(checking *c) {
   return FNZ_OK;
 }
 
-/* Sizes of 0 and 1 are tried where the range begins at 2, and the exporter promised nothing there.
- */
-static fnz_status is_below_range(checking *c, bool *out) {
-  *out = false;
-  for (size_t i = 0; i < c->first.program->ranges.count && !*out; i++) {
-    const fnzi_range *r = &c->first.program->ranges.data[i];
-    const fnzi_expr *e = fnzi_expr_find(&c->first.set, r->symbol);
-    bool known = false;
-    int64_t number;
-    if (e)
-      FNZ_TRY(fnzi_point_int(&c->point, e, &known, &number));
-    *out = known && number < r->min;
-  }
-  return FNZ_OK;
-}
-
 /* The types that `p` records at these sizes must be the types that its operators compute, if the
  * original works there; *possible false if it does not. Sizes that depend on data were drawn: with
  * impossible ones no run works. */
@@ -155,8 +139,18 @@ static fnz_status check_types_of(checking *c, const fnz_program *original, const
 
 /* The same of the original. With data it is not compared where its types are wrong. */
 static fnz_status check_recorded(checking *c, const fnz_program *original, bool *possible) {
-  bool below;
-  FNZ_TRY(is_below_range(c, &below));
+  bool below = false;
+  /* Sizes of 0 and 1 are tried where the range begins at 2, and the exporter promised nothing
+   * there. */
+  for (size_t i = 0; i < c->first.program->ranges.count && !below; i++) {
+    const fnzi_range *r = &c->first.program->ranges.data[i];
+    const fnzi_expr *e = fnzi_expr_find(&c->first.set, r->symbol);
+    bool known = false;
+    int64_t number;
+    if (e)
+      FNZ_TRY(fnzi_point_int(&c->point, e, &known, &number));
+    below = known && number < r->min;
+  }
   if (!below && !fnzi_sizes_have_data(&c->first))
     return check_types_of(c, original, original, possible);
   const fnz_status status = c->check_types(c->ctx, original, NULL, NULL);
@@ -225,14 +219,6 @@ static fnz_status check_special(checking *c, size_t wanted) {
 }
 
 /* --- expressions that only one program has ---------------------------------------------------- */
-static fnz_status index_texts(const fnzi_exprs *set, fnzi_map *out) {
-  const char *text;
-  for (size_t i = 0; i < set->all.count; i++) {
-    FNZ_TRY(fnzi_expr_text(set, set->all.data[i], &text));
-    FNZ_TRY(fnzi_map_set(out, text, strlen(text), i));
-  }
-  return FNZ_OK;
-}
 
 static fnz_status add_others(const fnzi_sizes *a, const fnzi_map *known, fnzi_ver_constants *to) {
   const char *text;
@@ -251,7 +237,13 @@ static fnz_status add_others(const fnzi_sizes *a, const fnzi_map *known, fnzi_ve
 static fnz_status add_unshared(const fnzi_sizes *a, const fnzi_sizes *b, fnzi_ver_constants *to) {
   fnzi_map known;
   fnzi_map_init(&known, b->set.ctx);
-  fnz_status status = index_texts(&b->set, &known);
+  fnz_status status = FNZ_OK;
+  for (size_t i = 0; i < b->set.all.count && status == FNZ_OK; i++) {
+    const char *text;
+    status = fnzi_expr_text(&b->set, b->set.all.data[i], &text);
+    if (status == FNZ_OK)
+      status = fnzi_map_set(&known, text, strlen(text), i);
+  }
   if (status == FNZ_OK)
     status = add_others(a, &known, to);
   fnzi_map_free(&known);
