@@ -238,14 +238,6 @@ static fnz_status step(gen *g) {
 }
 
 /* --- the program ----------------------------------------------------------------------------- */
-static fnz_dtype draw_input_dtype(gen *g) {
-  static const fnz_dtype dtypes[] = {FNZ_I32,  FNZ_I32, FNZ_I32, FNZ_F32, FNZ_F32, FNZ_F32,
-                                     FNZ_I32,  FNZ_I32, FNZ_I64, FNZ_I64, FNZ_F32, FNZ_U8,
-                                     FNZ_I32,  FNZ_F32, FNZ_F64, FNZ_C64, FNZ_I32, FNZ_F16,
-                                     FNZ_BOOL, FNZ_I8,  FNZ_I16, FNZ_I64};
-  fnz_dtype dtype = dtypes[choose(g->c, sizeof dtypes / sizeof *dtypes)];
-  return dtype == FNZ_F16 && choose(g->c, 2) ? FNZ_BF16 : dtype;
-}
 
 static fnz_status add_input(gen *g) {
   int64_t work[2 * FNZ_MAX_RANK];
@@ -254,7 +246,13 @@ static fnz_status add_input(gen *g) {
   fnz_handle handle;
   char name[32] = "x";
   uint32_t value;
-  fnz_dtype dtype = draw_input_dtype(g);
+  static const fnz_dtype dtypes[] = {FNZ_I32,  FNZ_I32, FNZ_I32, FNZ_F32, FNZ_F32, FNZ_F32,
+                                     FNZ_I32,  FNZ_I32, FNZ_I64, FNZ_I64, FNZ_F32, FNZ_U8,
+                                     FNZ_I32,  FNZ_F32, FNZ_F64, FNZ_C64, FNZ_I32, FNZ_F16,
+                                     FNZ_BOOL, FNZ_I8,  FNZ_I16, FNZ_I64};
+  fnz_dtype dtype = dtypes[choose(g->c, sizeof dtypes / sizeof *dtypes)];
+  if (dtype == FNZ_F16 && choose(g->c, 2))
+    dtype = FNZ_BF16;
   fnzi_draw_geometry(g->c, dtype, perhaps(g->c, 25), work, &like);
   if (perhaps(g->c, 7))
     fnzi_draw_overlap(g->c, &like, work + FNZ_MAX_RANK);

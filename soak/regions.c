@@ -342,7 +342,15 @@ static void draw_inputs(gen *g, scope *s) {
     put_input(g, s, fnzi_region_dense(g, "i64", 1, shapes[4]), false);
 }
 
-static void write_program(gen *g, const scope *s, fnz_buffer *out) {
+static void draw_program(gen *g, fnz_buffer *out) {
+  scope *s = open_scope(g);
+  if (!s)
+    return;
+  draw_inputs(g, s);
+  for (g->budget = 4 + (int)choose(g->c, 14); g->budget > 0 && g->status == FNZ_OK;)
+    statements(g, s, 0);
+  choices_part(g->c);
+  fnzi_region_scaled(g, s, fnzi_region_pick(g, s)); /* so that something is returned */
   fnzi_region_put(g, out, "fnz 1\nprogram(");
   put_buffer(g, out, &s->head);
   fnzi_region_put(g, out, ") {\n");
@@ -357,18 +365,6 @@ static void write_program(gen *g, const scope *s, fnz_buffer *out) {
   fnzi_region_put(g, out, "\n}\n");
   for (size_t k = 0; k < g->ngraphs; k++)
     put_buffer(g, out, &g->graphs[k]);
-}
-
-static void draw_program(gen *g, fnz_buffer *out) {
-  scope *s = open_scope(g);
-  if (!s)
-    return;
-  draw_inputs(g, s);
-  for (g->budget = 4 + (int)choose(g->c, 14); g->budget > 0 && g->status == FNZ_OK;)
-    statements(g, s, 0);
-  choices_part(g->c);
-  fnzi_region_scaled(g, s, fnzi_region_pick(g, s)); /* so that something is returned */
-  write_program(g, s, out);
   g->counts->programs++;
   g->counts->lengths[fnzi_random_bucket(g->nodes)]++;
   close_scope(g, s);
