@@ -18,13 +18,6 @@ static bool has_out(const fnz_program *p) {
   return found;
 }
 
-/* An out= argument takes any sizes, so a file may record for it what its operator never gives. */
-static fnz_status check_made(fnz_context *ctx, const fnz_program *program,
-                             const fnz_functionalize_options *options, const fnz_program *made) {
-  bool is_due = options->check_types && program->unchecked && has_out(program);
-  return is_due ? options->check_types(ctx, made, NULL, NULL) : FNZ_OK;
-}
-
 /* The program stays as it is, text for text; each node comes from itself. */
 static fnz_status keep(fnz_context *ctx, const fnz_program *program, fnzi_notes *notes,
                        fnz_program **out) {
@@ -100,7 +93,9 @@ static fnz_status make(fnz_context *ctx, const fnz_program *program,
     has_finals = has_finals || fnzi_output_is_mutation(&program->outputs[k]) ||
                  fnzi_io_is_new_value(&program->outputs[k]);
   (*out)->says_no_sharing = program->says_no_sharing && has_finals;
-  FNZ_TRY(check_made(ctx, program, &options->asked, *out));
+  /* An out= argument takes any sizes, so a file may record for it what its operator never gives. */
+  if (options->asked.check_types && program->unchecked && has_out(program))
+    FNZ_TRY(options->asked.check_types(ctx, *out, NULL, NULL));
   const fnz_state state = options->asked.state;
   if (state == FNZ_STATE_IO || state == FNZ_STATE_BUFFERS)
     FNZ_TRY(fnzi_io_make(ctx, *out, state == FNZ_STATE_BUFFERS));

@@ -55,24 +55,6 @@ static bool is_circle(const expansion *e, const fnz_op *op, const fnzi_dcm_way *
   return false;
 }
 
-/* The inputs of a script are the tensors that its call takes. The first script and the result have
- * the same inputs. */
-static fnz_status number_inputs(expansion *e, const level *l) {
-  size_t next = 0;
-  if (e->depth > 1) {
-    FNZI_EACH_ARG(each, l->whole.args, l->whole.op->nparams)
-      if (each.arg->tag == FNZ_ARG_VALUE)
-        l->numbers[next++] = *each.arg;
-    return FNZ_OK;
-  }
-  e->to->ninputs = l->script.ninputs;
-  for (; next < l->script.ninputs; next++) {
-    l->numbers[next] = fnzi_arg_value(next);
-    FNZI_PUSH(e->ctx, &e->to->values, l->script.values.data[next]);
-  }
-  return FNZ_OK;
-}
-
 /* Finds the values and calls that the read results depend on. A way may compute results that no
  * node reads. */
 static fnz_status find_needs(expansion *e, level *l) {
@@ -106,7 +88,21 @@ static fnz_status start(expansion *e) {
   l->calls = e->to->calls.count;
   FNZ_TRY(find_needs(e, l));
   FNZI_NEW(e->arena, l->script.values.count, &l->numbers);
-  return number_inputs(e, l);
+  /* The inputs of a script are the tensors that its call takes. The first script and the result
+   * have the same inputs. */
+  size_t next = 0;
+  if (e->depth > 1) {
+    FNZI_EACH_ARG(each, l->whole.args, l->whole.op->nparams)
+      if (each.arg->tag == FNZ_ARG_VALUE)
+        l->numbers[next++] = *each.arg;
+    return FNZ_OK;
+  }
+  e->to->ninputs = l->script.ninputs;
+  for (; next < l->script.ninputs; next++) {
+    l->numbers[next] = fnzi_arg_value(next);
+    FNZI_PUSH(e->ctx, &e->to->values, l->script.values.data[next]);
+  }
+  return FNZ_OK;
 }
 
 /* Opens the script of a call as a new level, by way `nth` or, in a strict set, by the first later

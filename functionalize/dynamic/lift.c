@@ -290,26 +290,21 @@ static fnz_status lift_spec(fnzi_lifter *l, uint32_t k) {
 }
 
 /* --- graphs ----------------------------------------------------------------------------------- */
-static fnz_status reserve_names(fnzi_lifter *l) {
+
+static fnz_status fill_graph(fnzi_lifter *l) {
   const fnzi_graph *g = graph_of(l);
   for (size_t i = 0; i < g->values.count; i++) {
     const char *name = g->values.data[i].name;
     FNZ_TRY(fnzi_map_set(&l->computer.names, name, strlen(name), i));
   }
-  return FNZ_OK;
-}
-
-static fnz_status fill_graph(fnzi_lifter *l) {
-  FNZ_TRY(reserve_names(l));
   FNZ_TRY(lift_inputs(l));
-  const uint32_t count = (uint32_t)graph_of(l)->nodes.count,
+  const uint32_t count = (uint32_t)g->nodes.count,
                  start = l->graph == 0 ? fnzi_epilogue_start(l->result) : count;
   for (uint32_t n = 0; n < count; n++) {
     if (n == start)
       FNZ_TRY(compute_ahead(l, start));
     FNZ_TRY(lift_node(l, n));
   }
-  const fnzi_graph *g = graph_of(l);
   fnz_arg *made;
   FNZ_TRY(fnzi_args_copy(l->to, g->outputs, g->noutputs, &made));
   FNZ_TRY(lift_args(l, made, (uint32_t)g->noutputs));

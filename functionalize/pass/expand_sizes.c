@@ -450,15 +450,6 @@ static finding find_pair(const search *x, size_t at) {
   return out;
 }
 
-static bool is_same_everywhere(const search *x, size_t at, const slot *lead) {
-  bool same = true;
-  for (size_t k = 0; k < x->nused; k++) {
-    const slot *s = &x->used[k]->slots.data[at];
-    same = same && (s->kind == SLOT_ANY || s->bits == lead->bits);
-  }
-  return same;
-}
-
 static bool has_same_kinds(const search *x, size_t at, const slot *lead) {
   for (size_t k = 0; k < x->nused; k++) {
     const slot_kind kind = x->used[k]->slots.data[at].kind;
@@ -504,7 +495,11 @@ static fnz_status express(search *x, size_t at) {
   const slot *lead = find_lead(x, at, &first);
   if (!lead)
     return FNZ_OK;
-  const bool same = is_same_everywhere(x, at, lead);
+  bool same = true;
+  for (size_t k = 0; k < x->nused; k++) {
+    const slot *there = &x->used[k]->slots.data[at];
+    same = same && (there->kind == SLOT_ANY || there->bits == lead->bits);
+  }
   const bool is_other = s->kind == SLOT_REAL || s->kind == SLOT_TRUTH;
   const bool is_size = s->kind >= SLOT_SIZE;
   if (!has_same_kinds(x, at, lead) || (s->kind == SLOT_FIXED && !same))

@@ -330,21 +330,17 @@ static size_t count_inputs(const fnzi_rec_tape *r) {
   return n;
 }
 
-static fnz_status find_input(const fnzi_rec_tape *r, const char *name, uint32_t *out) {
-  const fnzi_graph *g = fnzi_graph_at(r->program, 0);
-  const size_t count = count_inputs(r);
-  for (*out = 0; *out < count; ++*out)
-    if (strcmp(g->values.data[*out].name, name) == 0)
-      return FNZ_OK;
-  return fnzi_fail(r->ctx, FNZ_CLASS_REF, name,
-                   "no input has this name; fnz_recorder_input() declares them");
-}
-
 fnz_status fnz_recorder_final(fnz_backend *backend, const char *input, fnz_handle value) {
   fnzi_rec_tape *r = backend->self;
   fnzi_rec_tape_final final = {.value = value};
   FNZ_TRY(refuse_finished(r));
-  FNZ_TRY(find_input(r, input, &final.input));
+  const fnzi_graph *g = fnzi_graph_at(r->program, 0);
+  const size_t inputs = count_inputs(r);
+  while (final.input < inputs && strcmp(g->values.data[final.input].name, input) != 0)
+    final.input++;
+  if (final.input == inputs)
+    return fnzi_fail(r->ctx, FNZ_CLASS_REF, input,
+                     "no input has this name; fnz_recorder_input() declares them");
   for (size_t i = 0; i < r->finals.count; i++)
     if (r->finals.data[i].input == final.input)
       return fnzi_fail(r->ctx, FNZ_CLASS_DUPLICATE, input, "the input has a final value already");
