@@ -147,17 +147,14 @@ fnz_status fnzi_custom_op_add(fnz_program *p, const char *schema, const fnz_op *
   return list_custom_op(p, *out);
 }
 
-/* One that becomes another one when it is read leaves nothing that a program should list. */
-static fnz_status list_unless_read(fnz_program *p, const fnz_op *op) {
-  return fnzi_builtin_prim(op) ? FNZ_OK : list_custom_op(p, op);
-}
-
 fnz_status fnzi_op_use(fnz_program *p, const char *name, const fnz_op **out) {
   *out = fnzi_op_find(p, name);
   const char *builtin = *out ? NULL : fnzi_builtin_schema(name);
   if (builtin)
     FNZ_TRY(fnzi_scope_declare(&p->scope, builtin, out));
-  return *out && fnzi_op_is_custom(*out) ? list_unless_read(p, *out) : FNZ_OK;
+  /* One that becomes another one when it is read leaves nothing that a program should list. */
+  bool is_listed = *out && fnzi_op_is_custom(*out) && !fnzi_builtin_prim(*out);
+  return is_listed ? list_custom_op(p, *out) : FNZ_OK;
 }
 
 fnz_status fnzi_op_put_near(const fnz_program *p, const char *name, fnz_buffer *out) {

@@ -41,15 +41,6 @@ static const fnzi_value *input_value(const fnz_program *p, uint32_t k) {
 
 /* --- which inputs and outputs belong together --------------------------------------------------
  */
-static fnz_status index_inputs(change *c, fnzi_map *names) {
-  for (uint32_t k = c->g->ninputs; k-- > 0;) {
-    const fnz_input_spec *in = &c->p->inputs[k];
-    const char *name;
-    FNZ_TRY(fnzi_arena_dotted(&c->scratch, fnzi_input_kind_names[in->kind], in->target, &name));
-    FNZ_TRY(fnzi_map_set(names, name, strlen(name), k));
-  }
-  return FNZ_OK;
-}
 
 /* Some user input shares the memory of `name`. */
 static bool has_users(const change *c, const char *name) {
@@ -98,7 +89,14 @@ static fnz_status find_pairs(change *c) {
   for (uint32_t k = 0; k < c->g->ninputs; k++)
     c->pair_of[k] = NONE;
   fnzi_map_init(&names, c->ctx);
-  fnz_status status = index_inputs(c, &names);
+  fnz_status status = FNZ_OK;
+  for (uint32_t k = c->g->ninputs; status == FNZ_OK && k-- > 0;) {
+    const fnz_input_spec *in = &c->p->inputs[k];
+    const char *name;
+    status = fnzi_arena_dotted(&c->scratch, fnzi_input_kind_names[in->kind], in->target, &name);
+    if (status == FNZ_OK)
+      status = fnzi_map_set(&names, name, strlen(name), k);
+  }
   for (uint32_t k = 0; status == FNZ_OK && k < c->g->noutputs; k++)
     status = find_pair(c, &names, k);
   fnzi_map_free(&names);

@@ -165,22 +165,18 @@ static fnz_status find_counter(fnz_program *p, fnzi_graph *g, const char *stem, 
 
 enum { FRESH_BYTES = 256, NUMBER_BYTES = 24 };
 
-/* Long stems are cut, but not inside a character. */
-static size_t copy_stem(const char *stem, char text[FRESH_BYTES]) {
-  size_t size = strlen(stem);
-  if (size > FRESH_BYTES - NUMBER_BYTES)
-    for (size = FRESH_BYTES - NUMBER_BYTES; size && ((unsigned char)stem[size] & 0xc0) == 0x80;)
-      size--;
-  memcpy(text, stem, size);
-  return size;
-}
-
 fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem,
                                 const fnz_geometry *geometry, uint32_t node, uint32_t *out) {
   fnzi_graph *g = fnzi_graph_at(p, graph);
   fnzi_value value = {.geometry = geometry, .node = node};
   char text[FRESH_BYTES];
-  size_t stem_size = copy_stem(stem, text), size;
+  size_t stem_size = strlen(stem), size;
+  /* Long stems are cut, but not inside a character. */
+  if (stem_size > FRESH_BYTES - NUMBER_BYTES)
+    for (stem_size = FRESH_BYTES - NUMBER_BYTES;
+         stem_size && ((unsigned char)stem[stem_size] & 0xc0) == 0x80;)
+      stem_size--;
+  memcpy(text, stem, stem_size);
   fnzi_counter *counter;
   bool ambiguous = ends_in_number(text, stem_size);
   if (ambiguous)

@@ -75,19 +75,16 @@ static fnz_status define(checker *c, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status check_region(checker *c, const fnz_arg *arg) {
-  if (c->node == FNZI_NO_NODE)
-    return fail(c, FNZ_CLASS_TYPE, "a graph among them; only a node takes one");
-  if (arg->u.i > c->graph && (uint64_t)arg->u.i < c->p->graphs.count)
-    return FNZ_OK;
-  return fail(c, FNZ_CLASS_REF,
-              "refers to graph %lld; it must come after graph %u, and there are %zu",
-              (long long)arg->u.i, c->graph, c->p->graphs.count);
-}
-
 static fnz_status use(checker *c, const fnz_arg *arg) {
-  if (arg->tag == FNZ_ARG_GRAPH)
-    return check_region(c, arg);
+  if (arg->tag == FNZ_ARG_GRAPH) {
+    if (c->node == FNZI_NO_NODE)
+      return fail(c, FNZ_CLASS_TYPE, "a graph among them; only a node takes one");
+    if (arg->u.i > c->graph && (uint64_t)arg->u.i < c->p->graphs.count)
+      return FNZ_OK;
+    return fail(c, FNZ_CLASS_REF,
+                "refers to graph %lld; it must come after graph %u, and there are %zu",
+                (long long)arg->u.i, c->graph, c->p->graphs.count);
+  }
   if (!fnzi_is_reference(arg))
     return check_enumerator(c, arg);
   FNZ_TRY(check_value_exists(c, arg));

@@ -18,13 +18,6 @@ static fnz_status keep_string(fnzi_pt2 *r, fnz_tag tag, const char *text, size_t
 
 /* --- items that name values ---------------------------------------------------------------
  */
-static fnz_tag value_tag(const fnzi_pt2_scope *s, const fnzi_value *value) {
-  if (value->geometry)
-    return FNZ_ARG_VALUE;
-  if (value->symbol)
-    return FNZ_ARG_SYMBOL;
-  return fnzi_json_find(s->objects, value->name) ? FNZ_ARG_OBJECT : FNZ_ARG_TOKEN;
-}
 
 /* The operands of higher-order operators may be symbols where the tag says tensors. */
 static fnz_status use_name(fnzi_pt2_scope *s, const fnzi_json *at, const char *name, fnz_arg *out) {
@@ -33,8 +26,12 @@ static fnz_status use_name(fnzi_pt2_scope *s, const fnzi_json *at, const char *n
   if (!fnzi_value_find(p, s->graph, name, strlen(name), &value))
     return fnzi_json_fail(&s->r->doc, FNZ_CLASS_REF, at,
                           "value %s is used before anything defines it", name);
-  *out =
-      (fnz_arg){.tag = (uint8_t)value_tag(s, fnzi_value_at(p, s->graph, value)), .u.value = value};
+  const fnzi_value *v = fnzi_value_at(p, s->graph, value);
+  const fnz_tag tag = v->geometry                           ? FNZ_ARG_VALUE
+                      : v->symbol                           ? FNZ_ARG_SYMBOL
+                      : fnzi_json_find(s->objects, v->name) ? FNZ_ARG_OBJECT
+                                                            : FNZ_ARG_TOKEN;
+  *out = (fnz_arg){.tag = (uint8_t)tag, .u.value = value};
   return FNZ_OK;
 }
 

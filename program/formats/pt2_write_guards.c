@@ -181,14 +181,6 @@ static fnz_status check_left(asserter *a) {
 
 /* --- the copy -----------------------------------------------------------------------------------
  */
-static fnz_status see_inputs(asserter *a) {
-  const fnzi_graph *g = fnzi_graph_at(a->to, 0);
-  a->has_news = true; /* there may be conditions without symbols */
-  for (uint32_t k = 0; k < g->ninputs; k++)
-    if (fnzi_is_reference(&g->inputs[k]))
-      FNZ_TRY(see(a, g->inputs[k].u.value));
-  return assert_known(a);
-}
 
 static fnz_status add_nodes(asserter *a, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(a->from, graph);
@@ -237,8 +229,14 @@ static fnz_status add_graph(asserter *a, uint32_t graph) {
   to->ninputs = g->ninputs;
   to->noutputs = g->noutputs;
   to->returns_single = g->returns_single;
-  if (graph == 0)
-    FNZ_TRY(see_inputs(a));
+  if (graph == 0) {
+    const fnzi_graph *first = fnzi_graph_at(a->to, 0);
+    a->has_news = true; /* there may be conditions without symbols */
+    for (uint32_t k = 0; k < first->ninputs; k++)
+      if (fnzi_is_reference(&first->inputs[k]))
+        FNZ_TRY(see(a, first->inputs[k].u.value));
+    FNZ_TRY(assert_known(a));
+  }
   return add_nodes(a, graph);
 }
 

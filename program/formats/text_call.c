@@ -29,16 +29,6 @@ static fnz_status find_parameter(fnzi_parser *r, const fnz_op *op, const char *k
   return FNZ_OK;
 }
 
-static fnz_status parse_plain_arg(fnzi_parser *r) {
-  const char *keyword;
-  fnz_arg arg;
-  FNZ_TRY(parse_keyword(r, &keyword));
-  FNZ_TRY(fnzi_parse_tree(r, fnzi_parse_use, &arg));
-  FNZI_PUSH(r->ctx, &r->args, arg);
-  FNZI_PUSH(r->ctx, &r->names, keyword);
-  return FNZ_OK;
-}
-
 fnz_status fnzi_parse_args(fnzi_parser *r, const fnz_op *op) {
   size_t position = 0;
   r->args.count = r->names.count = 0;
@@ -47,14 +37,19 @@ fnz_status fnzi_parse_args(fnzi_parser *r, const fnz_op *op) {
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
   bool more = !fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, ")");
   while (more) {
-    if (op) {
-      const char *keyword;
-      size_t k = 0;
-      FNZ_TRY(parse_keyword(r, &keyword));
+    const char *keyword;
+    fnz_arg arg;
+    size_t k = 0;
+    FNZ_TRY(parse_keyword(r, &keyword));
+    if (op)
       FNZ_TRY(find_parameter(r, op, keyword, &position, &k));
-      FNZ_TRY(fnzi_parse_tree(r, fnzi_parse_use, &r->args.data[k]));
-    } else
-      FNZ_TRY(parse_plain_arg(r));
+    FNZ_TRY(fnzi_parse_tree(r, fnzi_parse_use, &arg));
+    if (op)
+      r->args.data[k] = arg;
+    else {
+      FNZI_PUSH(r->ctx, &r->args, arg);
+      FNZI_PUSH(r->ctx, &r->names, keyword);
+    }
     FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_PUNCT, ",", &more));
   }
   return fnzi_expect(r, FNZI_TOKEN_PUNCT, ")");

@@ -26,14 +26,6 @@ static bool is_atom(const fnzi_expr *e) {
          (e->kind == FNZI_EXPR_CALL && !infix(e->function));
 }
 
-/* A term or a factor that has a text. */
-static fnz_status put_atom(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
-  bool bare = is_atom(e);
-  FNZ_TRY(fnzi_put_text(ctx, out, bare ? "" : "("));
-  FNZ_TRY(fnzi_put(ctx, out, e->atom_text, e->text_size));
-  return fnzi_put_text(ctx, out, bare ? "" : ")");
-}
-
 /* A sign and a number; nothing for 1. */
 static fnz_status put_with(fnz_context *ctx, const char *sign, int64_t number, fnz_buffer *out) {
   if (number == 1)
@@ -52,10 +44,11 @@ static fnz_status put_term(fnz_context *ctx, const fnzi_shapes_part *p, fnz_buff
   int64_t num = p->num < 0 ? -p->num : p->num;
   FNZ_TRY(put_with(ctx, "", num, out));
   FNZ_TRY(fnzi_put_text(ctx, out, num == 1 ? "" : "*"));
-  bool bare = p->expr->kind == FNZI_EXPR_PRODUCT ||
+  bool bare = p->expr->kind == FNZI_EXPR_PRODUCT || is_atom(p->expr) ||
               (p->num == 1 && p->den == 1 && !fnzi_expr_is_condition(p->expr));
-  FNZ_TRY(bare ? fnzi_put(ctx, out, p->expr->atom_text, p->expr->text_size)
-               : put_atom(ctx, p->expr, out));
+  FNZ_TRY(fnzi_put_text(ctx, out, bare ? "" : "("));
+  FNZ_TRY(fnzi_put(ctx, out, p->expr->atom_text, p->expr->text_size));
+  FNZ_TRY(fnzi_put_text(ctx, out, bare ? "" : ")"));
   return put_with(ctx, "/", p->den, out);
 }
 
