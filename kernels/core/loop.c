@@ -158,7 +158,7 @@ static void copy_row(const void *user, char *const *data, const int64_t *strides
   fnzi_krn_copy_row(data[0], strides[0], data[1], strides[1], count, *(const size_t *)user);
 }
 
-enum { TILE = 16, BLOCK = 4 };
+enum { TILE = 16, BLOCK = 4, AHEAD = 2 * TILE };
 typedef uint32_t block_row __attribute__((vector_size(BLOCK * sizeof(uint32_t))));
 
 /* Column k of the four rows read is row k of the block written; strides in bytes. */
@@ -198,6 +198,13 @@ static void transpose_tile(const fnzi_krn_loop *loop, char *dst, const char *src
                       src_stride);
 }
 
+/* Each line of the source is of another row, which no processor foresees. */
+static void expect_lines(const fnzi_krn_loop *loop, const char *src, int64_t from) {
+  uint32_t last = loop->rank - 1;
+  for (int64_t at = from; at < loop->sizes[last] && at < from + TILE; at++)
+    __builtin_prefetch(src + at * loop->strides[1][last]);
+}
+
 /* Tile after tile along the last dimension, at TILE places of the one before it. */
 static void transpose_strip(const fnzi_krn_loop *loop, size_t cell, int64_t strip) {
   uint32_t last = loop->rank - 1, row = last - 1;
@@ -212,6 +219,7 @@ static void transpose_strip(const fnzi_krn_loop *loop, size_t cell, int64_t stri
   }
   for (int64_t at = 0; at < loop->sizes[last]; at += TILE) {
     int64_t left = loop->sizes[last] - at;
+    expect_lines(loop, src, at + AHEAD);
     transpose_tile(loop, dst + at * loop->strides[0][last], src + at * loop->strides[1][last], rows,
                    left < TILE ? left : TILE, cell);
   }
