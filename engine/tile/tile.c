@@ -429,17 +429,13 @@ typedef struct shared {
   unsigned char *registers;
 } shared;
 
-static void share_piece(const void *user, int64_t k, int lane) {
+static void run_range(const void *user, int64_t start, int64_t end, int lane) {
   const shared *s = user;
   size_t own = (size_t)lane * s->tile->thread_bytes;
-  fnzi_tile_run_pieces(s->tile, own ? s->registers + own : s->registers, k, k + 1);
+  fnzi_tile_run_pieces(s->tile, own ? s->registers + own : s->registers, start, end);
 }
 
 /* Elements do not depend on each other, so neither do results on the number of threads. */
 void fnzi_tile_run(const fnzi_tile_program *t, unsigned char *registers) {
-  int64_t pieces = fnzi_tile_pieces(t);
-  if (!t->team) /* each piece has a walk to open */
-    fnzi_tile_run_pieces(t, registers, 0, pieces);
-  else
-    fnzi_krn_share(t->team, pieces, share_piece, &(shared){t, registers});
+  fnzi_krn_share_ranges(t->team, fnzi_tile_pieces(t), run_range, &(shared){t, registers});
 }

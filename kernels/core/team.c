@@ -40,7 +40,7 @@ struct fnzi_krn_team {
   /* The loop. The ticket is odd while it is open, and another one for each loop. */
   atomic_uint ticket;
   atomic_int inside; /* helpers that may see the loop */
-  fnzi_share_fn *body;
+  fnzi_share_range_fn *body;
   const void *user;
   int64_t share;
   /* Sleep. */
@@ -70,8 +70,7 @@ static void work(fnzi_krn_team *t, int lane) {
       int64_t end = i + t->share < p->end ? i + t->share : p->end;
       if (i >= p->end)
         break;
-      for (; i < end; i++)
-        t->body(t->user, i, lane);
+      t->body(t->user, i, end, lane);
     }
   }
 }
@@ -190,7 +189,8 @@ int fnzi_krn_team_lanes(const fnzi_krn_team *t) {
 }
 
 /* --- Sharing ------------------------------------------------------------------------------- */
-static void open_loop(fnzi_krn_team *t, int64_t count, fnzi_share_fn *body, const void *user) {
+static void open_loop(fnzi_krn_team *t, int64_t count, fnzi_share_range_fn *body,
+                      const void *user) {
   t->body = body;
   t->user = user;
   t->share = count / t->lanes / SHARES + 1;
@@ -212,12 +212,12 @@ static void close_loop(fnzi_krn_team *t) {
 }
 
 /* A loop within a loop has no helpers, who are all in the outer one. */
-void fnzi_krn_share(fnzi_krn_team *t, int64_t count, fnzi_share_fn *body, const void *user) {
+void fnzi_krn_share_ranges(fnzi_krn_team *t, int64_t count, fnzi_share_range_fn *body,
+                           const void *user) {
   if (t && t->process != getpid())
     start_without_helpers(t);
   if (!t || count <= 1 || atomic_load_explicit(&t->ticket, memory_order_relaxed) & 1) {
-    for (int64_t i = 0; i < count; i++)
-      body(user, i, 0);
+    body(user, 0, count, 0);
     return;
   }
   start_helpers(t);
@@ -225,4 +225,19 @@ void fnzi_krn_share(fnzi_krn_team *t, int64_t count, fnzi_share_fn *body, const 
   wake(t);
   work(t, 0);
   close_loop(t);
+}
+
+typedef struct elements {
+  fnzi_share_fn *body;
+  const void *user;
+} elements;
+
+static void run_each(const void *user, int64_t start, int64_t end, int lane) {
+  const elements *e = user;
+  for (int64_t i = start; i < end; i++)
+    e->body(e->user, i, lane);
+}
+
+void fnzi_krn_share(fnzi_krn_team *t, int64_t count, fnzi_share_fn *body, const void *user) {
+  fnzi_krn_share_ranges(t, count, run_each, &(elements){body, user});
 }

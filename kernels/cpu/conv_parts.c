@@ -1,8 +1,8 @@
 /* conv_parts.c - a convolution in parts, each on one thread.
  *
- * A part is some rows of the result of one sample, or some of its channels if the weight is large:
- * then each part reads a part of the weight. How many parts there are is decided by sizes alone, so
- * results do not depend on how many threads there are. */
+ * A part is some rows of the result of one sample, or some of its channels if the weight is large
+ * and they can be divided: then each part reads a part of the weight. How many parts there are is
+ * decided by sizes alone, so results do not depend on how many threads there are. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/sizes.h"
@@ -10,7 +10,7 @@
 enum {
   LEAST_CHANNELS = 32,    /* of a part's result: fewer do not fill oneDNN's blocks */
   LARGE_WEIGHT = 1 << 16, /* elements that do not stay in the second cache beside rows */
-  WORTH_PART = 1 << 22,   /* products */
+  WORTH_PART = 1 << 20,   /* products */
   MANY_SAMPLES = 16       /* they are parts enough */
 };
 
@@ -42,17 +42,18 @@ static int64_t weight_of(const fnzi_meta_conv *c) {
 
 static void count_parts(run *r) {
   const fnzi_meta_conv *c = r->conv;
-  int64_t worth = WORTH_PART / (weight_of(c) + 1);
-  r->parts = FNZI_CONV_PARTS;
-  r->by_channels = c->groups == 1 && weight_of(c) > LARGE_WEIGHT;
+  int64_t worth = WORTH_PART / (weight_of(c) + 1), parts = FNZI_CONV_PARTS, channels;
   if (c->transposed || c->batch >= MANY_SAMPLES)
-    r->parts = 1;
-  while (r->parts > 1 && fnzi_cpu_volume(c->out) / r->parts < worth)
-    r->parts /= 2;
-  while (r->parts > 1 && r->by_channels && c->out_channels % (r->parts * LEAST_CHANNELS))
-    r->parts /= 2;
-  while (r->parts > 1 && !r->by_channels && c->out[0] < r->parts)
-    r->parts /= 2;
+    parts = 1;
+  while (parts > 1 && fnzi_cpu_volume(c->out) / parts < worth)
+    parts /= 2;
+  channels = c->groups == 1 && weight_of(c) > LARGE_WEIGHT ? parts : 1;
+  while (channels > 1 && c->out_channels % (channels * LEAST_CHANNELS))
+    channels /= 2;
+  while (parts > 1 && c->out[0] < parts)
+    parts /= 2;
+  r->by_channels = channels > 1;
+  r->parts = r->by_channels ? channels : parts;
 }
 
 /* Rows `at` to before `end` of the result, and the rows of the input that they see. */
