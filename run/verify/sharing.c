@@ -108,6 +108,35 @@ static fnz_status say_inputs(saying *a) {
   return FNZ_OK;
 }
 
+/* A final value gives its input sizes, strides and offset, and other memory if it is set. That the
+ * value is negated or conjugated says nothing of the input. */
+static fnz_status say_final(const saying *a, fnzi_arena *arena, size_t k, fnzi_ver_sight *input) {
+  const fnz_output_spec *spec = &a->s->program->outputs[k];
+  fnz_geometry *g;
+  if (spec->set)
+    input->memory = a->outputs[k].memory;
+  if (!spec->metadata || !input->g)
+    return FNZ_OK;
+  FNZI_NEW(arena, 1, &g);
+  *g = *a->outputs[k].g;
+  g->is_conj = input->g->is_conj;
+  g->is_neg = input->g->is_neg;
+  input->g = g;
+  return FNZ_OK;
+}
+
+static fnz_status say_finals(const saying *a, fnzi_arena *arena) {
+  for (size_t k = 0; k < a->graph->noutputs; k++) {
+    const fnz_output_spec *spec = &a->s->program->outputs[k];
+    uint64_t input;
+    if (spec->kind != FNZ_OUTPUT_MEMORY_MUTATION && fnzi_output_is_mutation(spec) &&
+        a->outputs[k].tensor != NULL && spec->target != NULL &&
+        fnzi_map_get(&a->targets, spec->target, strlen(spec->target), &input))
+      FNZ_TRY(say_final(a, arena, k, &a->s->inputs[input]));
+  }
+  return FNZ_OK;
+}
+
 /* Outputs name inputs as they are in the end, and final values name outputs: hence twice. */
 static fnz_status say_all(fnzi_arena *arena, fnzi_ver_sights *s) {
   saying a = {.s = s, .graph = fnzi_graph_at(s->program, 0)};
@@ -118,19 +147,7 @@ static fnz_status say_all(fnzi_arena *arena, fnzi_ver_sights *s) {
   fnz_status status = say_inputs(&a);
   if (status == FNZ_OK) {
     say_outputs(&a);
-    /* A final value may give an input other strides, and other memory. */
-    for (size_t k = 0; k < a.graph->noutputs; k++) {
-      const fnz_output_spec *spec = &a.s->program->outputs[k];
-      uint64_t input;
-      if (spec->kind == FNZ_OUTPUT_MEMORY_MUTATION || !fnzi_output_is_mutation(spec) ||
-          a.outputs[k].tensor == NULL || spec->target == NULL ||
-          !fnzi_map_get(&a.targets, spec->target, strlen(spec->target), &input))
-        continue;
-      if (spec->metadata)
-        a.s->inputs[input].g = a.outputs[k].g;
-      if (spec->set)
-        a.s->inputs[input].memory = a.outputs[k].memory;
-    }
+    status = say_finals(&a, arena);
     say_outputs(&a);
   }
   fnzi_map_free(&a.targets);
