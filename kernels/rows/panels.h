@@ -13,7 +13,8 @@ enum {
   PANEL_TALL = FNZI_ISA == 4 ? 12 : 6,
   PANEL_PARTS = 2,
   PANEL_WIDE = PANEL_PARTS * WIDTH,
-  LINE = 16
+  LINE = 16,
+  PANEL_AHEAD = 24 /* rows of a panel: with rows of the first factor it fills the innermost cache */
 };
 
 #define EACH_ROW   _Pragma("GCC unroll 12") for (int r = 0; r < rows; r++)
@@ -210,7 +211,10 @@ INLINE void panel_rows(const panel *t, int rows) {
       read_coming(t->ahead);
     for (; k < end; k++, b += PANEL_WIDE) {
       vec w[PANEL_PARTS];
-      EACH_PART w[p] = load(b + p * WIDTH);
+      EACH_PART {
+        w[p] = load(b + p * WIDTH);
+        __builtin_prefetch(b + PANEL_AHEAD * PANEL_WIDE + p * WIDTH);
+      }
       EACH_ROW {
         vec x = splat(t->a[r * t->a_row + k]);
         EACH_PART sum[r][p] = floats_fused(x, w[p], sum[r][p]);
