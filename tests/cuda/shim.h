@@ -259,11 +259,11 @@ static inline int standin_lane() {
 
 /* --- Words of prelude.cu ------------------------------------------------------------------------
  */
-#define FIRST                      standin_thread
-#define STEP                       standin_threads
-#define LOAD(type, address)        standin_load<type>(address)
-#define STORE(type, address, what) standin_store<type>(address, what)
-#define SHARED(type, name, count)  static standin_shared<type, count> name
+#define FIRST                           standin_thread
+#define STEP                            standin_threads
+#define LOAD(type, address)             standin_load<type>(address)
+#define STORE(type, address, what)      standin_store<type>(address, what)
+#define SHARED(type, name, count)       static standin_shared<type, count> name
 #define SHARED_FIELD(type, name, count) standin_shared<type, count> &name
 #define KERNEL(name, threads, ...)                                                                 \
   static void name##_body(__VA_ARGS__);                                                            \
