@@ -226,7 +226,7 @@ static fnz_status divide_by_counts(fnzi_krn_call *call, const fnzi_krn_window *s
   bool included = fnzi_krn_named_bool(call, "include_self", true);
   int64_t *counts, numel = fnzi_krn_array_numel(call->outputs[0]), one = 1;
   fnzi_krn_window index, to, moved, from;
-  elements e;
+  elements e = {.row = NULL};
   FNZI_NEW(&call->scratch, (size_t)numel, &counts);
   for (int64_t i = 0; i < numel; i++)
     counts[i] = included;
