@@ -158,8 +158,8 @@ static void keep_memory(void) {
 #endif
 }
 
-/* A library may end the process, as OpenMP's does if the system has no more threads. Replaces its
- * exit code, which a script would take for an answer of the command. */
+/* A library may end the process. Replaces its exit code, which a script would take for an answer of
+ * the command. */
 static void report_foreign_end(void) {
   if (ended)
     return;

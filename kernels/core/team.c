@@ -6,7 +6,6 @@
  * run, because other programs have the cores, is not missed. */
 #include "kernels/core/team.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,7 +15,7 @@
 enum {
   LINE = 64,    /* bytes that cores pass to each other */
   SHARES = 8,   /* of a part: a lane takes so much at a time, fewer leave it waiting at the end */
-  LOOKS = 4000, /* at the ticket, some 50 us, before a helper sleeps: to wake it takes as long */
+  LOOKS = 4000, /* at the ticket, some 70 us, before a helper sleeps: to wake it takes as long */
   LOOKS_BACK = 200 /* at the helpers before the caller offers them its core */
 };
 

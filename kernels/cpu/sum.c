@@ -390,7 +390,7 @@ static bool is_beside(const plan *p) {
          b->out != 0 && b->size >= FNZI_ROW_BESIDE && choose(p, a, b) == ROWS;
 }
 
-/* A vector has neighbours in order. If they are apart, it takes a tenth of the time to bring them
+/* A vector has neighbours in order. If they are apart, it takes a fifth of the time to bring them
  * together first. */
 static bool lies_apart(const fnzi_krn_array *self, const fnz_geometry *order, const bool *reduced) {
   static const dim one = {1, 0, 0, 0};
