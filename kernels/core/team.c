@@ -12,6 +12,10 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
 enum {
   LINE = 64,    /* bytes that cores pass to each other */
   SHARES = 8,   /* of a part: a lane takes so much at a time, fewer leave it waiting at the end */
@@ -52,10 +56,8 @@ struct fnzi_krn_team {
 };
 
 static void pause_core(void) {
-#if defined __x86_64__
-  __builtin_ia32_pause();
-#elif defined __aarch64__
-  __asm__ volatile("yield");
+#ifdef __SSE2__
+  _mm_pause();
 #endif
 }
 

@@ -4,6 +4,8 @@
 
 #include "kernels/cpu/special_reals.h"
 
+#include <stdatomic.h>
+
 enum { BLOCK = 64, AHEAD = 2, LINE = 64, MOST_AHEAD = 1024 }; /* rows; bytes */
 
 /* The processor does not know where the next row is before it is read. */
@@ -155,7 +157,7 @@ static cells_fn *find_join(fnz_dtype dtype, const char *row) {
 typedef struct placing {
   const fnzi_cpu_placed *p;
   cells_fn *run;
-  bool *outside; /* set where a place is */
+  atomic_bool *outside; /* set where a place is */
 } placing;
 
 static bool are_inside(const char *index, int64_t stride, int64_t count, int64_t size) {
@@ -180,7 +182,7 @@ static void checked_row(const placing *of, char *const *data, const int64_t *s, 
     char *const at[] = {data[0] + i * s[0], data[1] + i * s[1], data[2] + i * s[2]};
     n = count - i < CHECKED ? count - i : CHECKED;
     if (!are_inside(at[1], s[1], n, of->p->size)) {
-      __atomic_store_n(of->outside, true, __ATOMIC_RELAXED);
+      atomic_store_explicit(of->outside, true, memory_order_relaxed);
       return;
     }
     of->run(at, s, n, of->p->step);
@@ -215,11 +217,11 @@ static void placed_row(const void *user, char *const *data, const int64_t *strid
 static void inside_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
   const placing *of = user;
   if (!are_inside(data[0], strides[0], count, of->p->size))
-    __atomic_store_n(of->outside, true, __ATOMIC_RELAXED);
+    atomic_store_explicit(of->outside, true, memory_order_relaxed);
 }
 
 bool fnzi_cpu_places_inside(const fnzi_krn_call *call, const fnzi_krn_window *index, int64_t size) {
-  bool outside = false;
+  atomic_bool outside = false;
   const fnzi_cpu_placed p = {.size = size};
   const placing of = {&p, NULL, &outside};
   fnzi_krn_loop loop;
@@ -231,7 +233,7 @@ bool fnzi_cpu_places_inside(const fnzi_krn_call *call, const fnzi_krn_window *in
 
 /* False: a place is outside. */
 static bool run_placed(const fnzi_cpu_placed *p, cells_fn *run, fnzi_krn_team *team, bool ordered) {
-  bool outside = false;
+  atomic_bool outside = false;
   const placing of = {p, run, &outside};
   fnzi_krn_loop loop;
   fnzi_krn_loop_start(&loop, p->index.rank, p->index.sizes);
