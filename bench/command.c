@@ -71,7 +71,7 @@ static fnz_status put_layers(fnz_context *ctx, fnz_buffer *out) {
 
 /* The text has no place for the numbers themselves. */
 static fnz_status add_weights(fnz_program *p) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   for (uint32_t i = 1; i < g->ninputs; i++) {
     const fnz_geometry *looks = fnzi_value_at(p, 0, g->inputs[i].u.value)->geometry;
     size_t bytes =

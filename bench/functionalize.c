@@ -81,7 +81,7 @@ static fnz_status add_node(builder *b, const char *name, const fnz_arg *args, si
   const fnz_op *op = fnz_op_find(NULL, name);
   fnz_arg all[8] = {{0}};
   memcpy(all, args, nargs * sizeof *args);
-  uint32_t node = (uint32_t)fnzi_graph_at(b->program, 0)->nodes.count;
+  uint32_t node = (uint32_t)fnzi_graph_main(b->program)->nodes.count;
   FNZ_TRY(new_value(b, result, node, out));
   fnz_arg output = value_arg(*out);
   fnzi_node n = {
@@ -153,7 +153,7 @@ static fnz_status unbind_pieces(builder *b, uint32_t x, uint32_t node, fnz_arg *
 }
 
 static fnz_status unbind_round(builder *b, uint32_t x) {
-  uint32_t node = (uint32_t)fnzi_graph_at(b->program, 0)->nodes.count;
+  uint32_t node = (uint32_t)fnzi_graph_main(b->program)->nodes.count;
   uint32_t rows = (uint32_t)geometry_of(b, x)->sizes[0];
   fnz_arg args[] = {value_arg(x), int_arg(0)};
   fnz_arg *pieces;
@@ -221,7 +221,7 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static fnz_status set_signature(builder *b, uint32_t x) {
   fnz_program *p = b->program;
-  fnzi_graph *g = fnzi_graph_at(p, 0);
+  fnzi_graph *g = fnzi_graph_main(p);
   FNZI_NEW(&p->arena, 1, &g->inputs);
   FNZI_NEW(&p->arena, 1, &g->outputs);
   FNZI_NEW(&p->arena, 1, &p->inputs);

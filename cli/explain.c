@@ -284,7 +284,7 @@ static int find_named(cli_call *call, const char *name, named *out) {
     return CLI_DONE;
   char near[CLI_NEAR];
   /* The functional form also has the names of inputs. */
-  const fnzi_graph *g = fnzi_graph_at(call->functional, 0);
+  const fnzi_graph *g = fnzi_graph_main(call->functional);
   const char **names = malloc((g->values.count + 1) * sizeof *names);
   if (!names)
     return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");

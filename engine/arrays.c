@@ -8,20 +8,16 @@
 #include "program/formats/formats.h"
 #include "run/numbers.h"
 
-static const fnzi_graph *graph_of(const fnz_workspace *ws) {
-  return fnzi_graph_at(ws->exe->program, 0);
-}
-
 /* --- Members ------------------------------------------------------------------------------------
  */
 static fnz_status put_finals(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t memory,
                              unsigned char *bytes) {
-  for (uint32_t i = 0; i < graph_of(ws)->noutputs; i++) {
+  for (uint32_t i = 0; i < fnzi_graph_main(ws->exe->program)->noutputs; i++) {
     uint32_t owner = ws->exe->owners[i];
     const fnz_geometry *layout;
     unsigned char *start;
     if (owner == FNZI_PLN_NONE || ws->exe->inputs[owner].memory != memory ||
-        graph_of(ws)->outputs[i].tag != FNZ_ARG_VALUE)
+        fnzi_graph_main(ws->exe->program)->outputs[i].tag != FNZ_ARG_VALUE)
       continue;
     FNZ_TRY(fnzi_stp_result(ws, b, i, &layout, &start));
     fnzi_stp_elements_move(layout, start, ws->inputs[owner].layout, bytes);
@@ -33,7 +29,7 @@ fnz_status fnzi_eng_member_copy(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t
   const fnz_geometry *layout = ws->inputs[k].layout;
   uint32_t memory = ws->exe->inputs[k].memory;
   size_t bytes = 0;
-  for (uint32_t i = 0; i < graph_of(ws)->ninputs; i++)
+  for (uint32_t i = 0; i < fnzi_graph_main(ws->exe->program)->ninputs; i++)
     if (ws->exe->inputs[i].memory == memory && ws->inputs[i].bytes > bytes)
       bytes = ws->inputs[i].bytes;
   unsigned char *copy = fnzi_resize(ws->ctx, NULL, 0, bytes + 1);
@@ -55,7 +51,8 @@ fnz_status fnzi_eng_give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t
   bool known = false;
   ws->inputs[k] = (fnzi_stp_run_input){.has_scalar = false};
   if (run->symbolic)
-    FNZ_TRY(fnzi_run_symbol_number(run, graph_of(ws)->inputs[k].u.value, &known, &number));
+    FNZ_TRY(fnzi_run_symbol_number(run, fnzi_graph_main(ws->exe->program)->inputs[k].u.value,
+                                   &known, &number));
   if (known)
     ws->inputs[k] = (fnzi_stp_run_input){.scalar = number.u.i, .has_scalar = true};
   return FNZ_OK;
@@ -95,7 +92,7 @@ static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_stp_bindi
     /* The type of an output that sizes decide; NULL: it is no such number. */
     static const fnz_geometry whole = {.dtype = FNZ_I64}, real = {.dtype = FNZ_F64},
                               truth = {.dtype = FNZ_BOOL};
-    uint8_t tag = fnzi_graph_at(b->program, 0)->outputs[slot->output].tag;
+    uint8_t tag = fnzi_graph_main(b->program)->outputs[slot->output].tag;
     return tag == FNZ_ARG_INT     ? &whole
            : tag == FNZ_ARG_FLOAT ? &real
            : tag == FNZ_ARG_BOOL  ? &truth
@@ -124,7 +121,7 @@ static bool is_asked(const fnzi_stp_slot *slot, const fnz_executable_state *stat
 static fnz_status add_arrays(fnz_workspace *ws, const fnzi_stp_binding *b,
                              const fnz_executable_state *state, results *r) {
   const fnzi_stp_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];
-  FNZI_NEW(&ws->call_arena, graph_of(ws)->noutputs, &r->outs);
+  FNZI_NEW(&ws->call_arena, fnzi_graph_main(ws->exe->program)->noutputs, &r->outs);
   FNZI_NEW(&ws->call_arena, slots->count, &r->data);
   for (size_t i = 0; i < slots->count; i++) {
     const fnzi_stp_slot *slot = &slots->data[i];
@@ -166,7 +163,7 @@ static fnz_status run_bound(fnz_workspace *ws, fnzi_run_state *run,
   fnzi_stp_binding *b;
   fnzi_arena_reset(&ws->call_arena);
   FNZ_TRY(fnzi_stp_inputs_set_weights(ws, state));
-  for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(ws->exe->program)->ninputs; k++)
     FNZ_TRY(give_input(ws, run, k, state));
   FNZ_TRY(fnzi_stp_staging_check(ws));
   FNZ_TRY(fnzi_eng_binding_find(ws, state != NULL, &b));

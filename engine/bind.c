@@ -19,7 +19,7 @@ static bool same_layout(const fnz_geometry *a, const fnz_geometry *b) {
 }
 
 static bool fits(const fnz_workspace *ws, const fnzi_stp_binding *b, bool with_state) {
-  uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
+  uint32_t count = fnzi_graph_main(ws->exe->program)->ninputs;
   if (b->with_state != with_state || b->uses_folded != ws->uses_folded ||
       (b->needs_threads && b->threads != fnzi_bnd_threads_of(ws)))
     return false;
@@ -57,7 +57,7 @@ enum { FEWEST = 8, MOST_BYTES = 256 << 20 };
 
 /* Hashes sizes and numbers of inputs. Strides, and weights, hardly ever differ between runs. */
 static uint64_t hash_given(const fnz_workspace *ws) {
-  const uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
+  const uint32_t count = fnzi_graph_main(ws->exe->program)->ninputs;
   const uint64_t odd = 0x9e3779b97f4a7c15u;
   uint64_t hash = 0;
   for (uint32_t k = 0; k < count; k++) {

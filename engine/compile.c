@@ -8,7 +8,7 @@
  */
 /* Names the inputs that could be donated. */
 static fnz_status no_input(const fnz_executable *exe, const char *name) {
-  const fnzi_graph *g = fnzi_graph_at(exe->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(exe->program);
   fnz_buffer names = {NULL, 0, 0};
   fnz_status status = FNZ_OK;
   for (uint32_t k = 0; k < g->ninputs && status == FNZ_OK; k++)
@@ -24,7 +24,7 @@ static fnz_status no_input(const fnz_executable *exe, const char *name) {
 }
 
 static fnz_status mark_donated(fnz_executable *exe, const char *name) {
-  const fnzi_graph *g = fnzi_graph_at(exe->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(exe->program);
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (exe->inputs[k].is_tensor && exe->inputs[k].is_passed &&
         strcmp(g->values.data[g->inputs[k].u.value].name, name) == 0) {
@@ -39,7 +39,7 @@ static fnz_status mark_donated(fnz_executable *exe, const char *name) {
 static fnz_status check_program(fnz_context *ctx, const fnz_program *program) {
   FNZ_TRY(fnzi_run_types(ctx, program));
   FNZ_TRY(fnzi_run_values_check(ctx, program));
-  if (fnzi_epilogue_start(program) == fnzi_graph_at(program, 0)->nodes.count)
+  if (fnzi_epilogue_start(program) == fnzi_graph_main(program)->nodes.count)
     return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "the program ends in writes; functionalize it with final values as outputs");
@@ -100,7 +100,7 @@ static fnz_status find_files(fnz_executable *exe) {
 /* Creates the first workspace, so that errors of the program are found now. A program without
  * symbols is also planned, at the recorded sizes. */
 static fnz_status warm_up(fnz_executable *exe) {
-  const fnzi_graph *g = fnzi_graph_at(exe->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(exe->program);
   fnz_workspace *ws;
   fnzi_stp_binding *b;
   FNZ_TRY(fnzi_eng_workspace_create(exe, exe->ctx, &ws));
@@ -148,7 +148,7 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
   if (!exe->is_guest)
     FNZ_TRY(open_device(exe, ctx, options));
   FNZ_TRY(fnzi_stp_overlap_open(exe));
-  for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++) {
     fnzi_stp_input *in = &exe->inputs[k];
     FNZ_TRY(align_weight(exe, k));
     /* In a plan that is only printed, final values of user inputs are stored in place. */
@@ -235,7 +235,7 @@ void fnz_executable_destroy(fnz_executable *exe) {
     exe->gpu->end(exe);
   for (uint32_t k = 0; k < exe->ninputs; k++) {
     fnzi_free(ctx, exe->inputs[k].copy, exe->inputs[k].copy_bytes);
-    if (k >= fnzi_graph_at(exe->program, 0)->ninputs)
+    if (k >= fnzi_graph_main(exe->program)->ninputs)
       fnzi_blob_release(exe->inputs[k].weight->blob);
   }
   for (size_t i = 0; i < sizeof exe->slots / sizeof *exe->slots; i++)

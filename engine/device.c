@@ -70,7 +70,7 @@ static bool is_there(const fnz_workspace *ws, uint32_t k) {
 }
 
 fnz_status fnzi_eng_device_inputs(fnz_workspace *ws) {
-  const fnzi_graph *g = fnzi_graph_at(ws->exe->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(ws->exe->program);
   FNZI_NEW(&ws->call_arena, g->ninputs, &ws->device_in);
   FNZI_NEW(&ws->call_arena, g->noutputs, &ws->device_out);
   if (!ws->checked_in) {

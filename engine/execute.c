@@ -3,10 +3,6 @@
 #include "engine/engine.h"
 #include "base/random.h"
 
-static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
-  return fnzi_graph_at(b->program, 0);
-}
-
 /* --- Memory -------------------------------------------------------------------------------------
  */
 static fnz_status check_needed(fnz_workspace *ws, const fnzi_stp_binding *b) {
@@ -15,7 +11,9 @@ static fnz_status check_needed(fnz_workspace *ws, const fnzi_stp_binding *b) {
     if (ws->inputs[k].start || !ws->inputs[k].layout ||
         fnz_geometry_numel(ws->inputs[k].layout) == 0)
       continue;
-    const char *name = graph_of(b)->values.data[graph_of(b)->inputs[k].u.value].name;
+    const char *name = fnzi_graph_main(b->program)
+                           ->values.data[fnzi_graph_main(b->program)->inputs[k].u.value]
+                           .name;
     if (ws->state && ws->exe->inputs[k].in_state)
       return fnzi_fail(ws->ctx, FNZ_CLASS_REF, name,
                        "the file has no data for this part of the state; read it before the first "

@@ -511,7 +511,7 @@ static void folding_close(folding *f) {
 
 fnz_status fnzi_eng_fold(fnz_executable *exe) {
   const fnz_program *p = exe->expansion.program ? exe->expansion.program : exe->program;
-  folding f = {.exe = exe, .ctx = exe->ctx, .program = p, .graph = fnzi_graph_at(p, 0)};
+  folding f = {.exe = exe, .ctx = exe->ctx, .program = p, .graph = fnzi_graph_main(p)};
   const fnz_error had = exe->ctx->error;
   if (exe->is_unplanned || exe->kernels || exe->device || exe->is_guest || exe->is_printed)
     return FNZ_OK;
@@ -533,7 +533,7 @@ bool fnzi_eng_uses_folded(const fnz_workspace *ws) {
   const fnz_executable *exe = ws->exe;
   if (!exe->folded)
     return false;
-  for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++) {
     const fnzi_stp_input *in = &exe->inputs[k];
     if (in->is_folded && ws->inputs[k].start != fnzi_stp_weight_start(in))
       return false;

@@ -116,7 +116,7 @@ static fnz_status locate_output(running *r, size_t i) {
 
 static fnz_status place_outputs(running *r) {
   const fnzi_stp_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
-  FNZI_NEW(&r->ws->call_arena, fnzi_graph_at(r->exe->program, 0)->noutputs, &r->outs);
+  FNZI_NEW(&r->ws->call_arena, fnzi_graph_main(r->exe->program)->noutputs, &r->outs);
   for (size_t i = 0; i < slots->count; i++) {
     r->ws->outputs[i].data = NULL;
     if (is_asked(r, &slots->data[i]))
@@ -227,7 +227,7 @@ static fnz_status shows_donated(running *r, const fnzi_stp_slot *slot, bool *sho
        r->b->plan.buffers.data[location->buffer].kind != FNZI_PLN_LATE))
     return FNZ_OK;
   FNZ_TRY(fnzi_stp_result(r->ws, r->b, slot->output, &layout, &start));
-  for (uint32_t k = 0; k < fnzi_graph_at(r->exe->program, 0)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(r->exe->program)->ninputs; k++)
     *shows = *shows || is_in_donated(r, k, start);
   return FNZ_OK;
 }
@@ -275,7 +275,7 @@ static fnz_status take_arena(running *r) {
 static fnz_status run_in(running *r) {
   fnzi_arena_reset(&r->ws->call_arena);
   FNZ_TRY(fnzi_stp_inputs_set_weights(r->ws, r->run->state));
-  for (uint32_t k = 0; r->bound && k < fnzi_graph_at(r->exe->program, 0)->ninputs; k++)
+  for (uint32_t k = 0; r->bound && k < fnzi_graph_main(r->exe->program)->ninputs; k++)
     if (r->exe->inputs[k].is_tensor && !r->exe->inputs[k].is_passed)
       FNZ_TRY(fnzi_stp_inputs_set_bound(r->ws, &r->bound->bindings[k], k));
   FNZ_TRY(fnzi_stp_inputs_set(r->ws, r->run->inputs));

@@ -4,14 +4,12 @@
 
 #include <stdio.h>
 
-static const fnzi_graph *graph_of(const fnz_executable *exe) {
-  return fnzi_graph_at(exe->program, 0);
-}
-
 static const fnz_geometry *layout_of(const fnz_executable *exe, uint32_t k) {
   const fnzi_stp_input *in = &exe->inputs[k];
   return in->weight ? in->weight->geometry
-                    : graph_of(exe)->values.data[graph_of(exe)->inputs[k].u.value].geometry;
+                    : fnzi_graph_main(exe->program)
+                          ->values.data[fnzi_graph_main(exe->program)->inputs[k].u.value]
+                          .geometry;
 }
 
 /* Copies values of the device to the CPU, if they are newer. */
@@ -34,7 +32,7 @@ static fnz_status open(const fnz_executable *exe, fnz_context *ctx, fnz_executab
 }
 
 static fnz_status make_tables(fnz_executable_state *s) {
-  uint32_t count = graph_of(s->exe)->ninputs;
+  uint32_t count = fnzi_graph_main(s->exe->program)->ninputs;
   FNZI_NEW(&s->arena, count, &s->starts);
   FNZI_NEW(&s->arena, count, &s->extents);
   FNZI_NEW(&s->arena, count, &s->bytes);
@@ -57,7 +55,7 @@ static fnz_status own_memory(fnz_executable_state *s, uint32_t memory, unsigned 
   s->bytes[memory] = bytes + FNZI_PLN_ALIGNMENT;
   memset(*out, 0, bytes + FNZI_PLN_ALIGNMENT);
   /* Initial values of all windows of a memory. */
-  for (uint32_t k = memory; k < graph_of(s->exe)->ninputs; k++) {
+  for (uint32_t k = memory; k < fnzi_graph_main(s->exe->program)->ninputs; k++) {
     const fnzi_stp_input *in = &s->exe->inputs[k];
     const fnz_geometry *g = layout_of(s->exe, k);
     if (in->memory != memory || !in->in_state || !in->weight)
@@ -77,7 +75,7 @@ static fnz_memory window_of(const fnz_executable_state *s, size_t i) {
 
 static fnz_status make_own(fnz_executable_state *s) {
   FNZ_TRY(make_tables(s));
-  for (uint32_t k = 0; k < graph_of(s->exe)->ninputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++) {
     uint32_t memory = s->exe->inputs[k].memory;
     if (!s->exe->inputs[k].in_state)
       continue;
@@ -113,7 +111,7 @@ static fnz_status make_over(fnz_executable_state *s, const fnz_memory *memories)
                        "it shares memory by the signature, but not in what is given");
     s->starts[memory] = s->starts[k] = start;
   }
-  for (uint32_t k = 0; k < graph_of(s->exe)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++)
     if (s->exe->inputs[k].in_state) {
       s->starts[k] = s->starts[s->exe->inputs[k].memory];
       s->has_values[k] = true;
@@ -168,7 +166,7 @@ fnz_status fnz_executable_state_over(fnz_context *ctx, const fnz_executable *exe
 /* --- In memory of another state -----------------------------------------------------------------
  */
 static fnz_status check_filled(fnz_context *ctx, const fnz_executable_state *s) {
-  for (uint32_t k = 0; k < graph_of(s->exe)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++)
     if (s->exe->inputs[k].in_state && !s->has_values[k])
       return fnzi_fail(ctx, FNZ_CLASS_REF, s->exe->inputs[k].name,
                        "the file has no elements of it; a state has all before it is shared");
@@ -177,7 +175,7 @@ static fnz_status check_filled(fnz_context *ctx, const fnz_executable_state *s) 
 
 /* Hands the state's memory to its pool, with the names that are not there yet. */
 static fnz_status fill_pool(fnz_context *ctx, fnz_executable_state *s) {
-  for (uint32_t k = 0; k < graph_of(s->exe)->ninputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++) {
     const fnzi_stp_input *in = &s->exe->inputs[k];
     if (!in->in_state)
       continue;
@@ -232,7 +230,7 @@ static fnz_status find_pooled(fnz_executable_state *s, uint32_t k) {
 }
 
 static fnz_status make_beside(fnz_executable_state *s) {
-  const uint32_t count = graph_of(s->exe)->ninputs;
+  const uint32_t count = fnzi_graph_main(s->exe->program)->ninputs;
   FNZ_TRY(make_tables(s));
   for (uint32_t k = 0; k < count; k++)
     FNZ_TRY(find_pooled(s, k));
@@ -292,7 +290,7 @@ void fnz_executable_state_destroy(fnz_executable_state *s) {
   if (s->device)
     s->exe->gpu->state_end(s);
   fnzi_eng_pool_release(s->pool);
-  for (uint32_t k = 0; s->bytes && k < graph_of(s->exe)->ninputs; k++)
+  for (uint32_t k = 0; s->bytes && k < fnzi_graph_main(s->exe->program)->ninputs; k++)
     if (s->bytes[k])
       fnzi_free(ctx, s->starts[k], s->bytes[k]);
   fnzi_arena_free(&s->arena);

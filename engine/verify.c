@@ -34,7 +34,7 @@ static void note_reading(verifying *v, const fnz_geometry *of, const fnz_geometr
 
 /* Inputs that share memory under several types, and nodes that see bits as another type. */
 static void find_readings(verifying *v, const fnz_program *p) {
-  const fnzi_graph *main = fnzi_graph_at(p, 0);
+  const fnzi_graph *main = fnzi_graph_main(p);
   for (int twice = 0; twice < 2; twice++) /* the last one shows the first one, too */
     for (uint32_t k = 0; k < main->ninputs; k++) {
       const fnz_geometry *one = fnzi_pln_tensor(main, &main->inputs[k]);

@@ -89,7 +89,7 @@ static fnz_status make(fnz_context *ctx, const fnz_program *program,
   /* A program that was functional already keeps its signature, which may be unable to record the
    * memory of its outputs. */
   bool has_finals = false;
-  for (size_t k = 0; k < fnzi_graph_at(program, 0)->noutputs; k++)
+  for (size_t k = 0; k < fnzi_graph_main(program)->noutputs; k++)
     has_finals = has_finals || fnzi_output_is_mutation(&program->outputs[k]) ||
                  fnzi_io_is_new_value(&program->outputs[k]);
   (*out)->says_no_sharing = program->says_no_sharing && has_finals;

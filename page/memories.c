@@ -192,7 +192,7 @@ static fnz_status follow_node(follower *f, const fnzi_node *n) {
 static fnz_status find_first(const follower *f, uint32_t k, fnzi_map *blobs, uint64_t *first) {
   const fnz_input_spec *in = &f->p->inputs[k];
   const fnz_geometry *g =
-      fnzi_value_at(f->p, 0, fnzi_graph_at(f->p, 0)->inputs[k].u.value)->geometry;
+      fnzi_value_at(f->p, 0, fnzi_graph_main(f->p)->inputs[k].u.value)->geometry;
   const fnzi_weight *w =
       in->kind == FNZ_INPUT_USER || !in->target ? NULL : fnzi_weight_find(f->p, in->target);
   *first = fnzi_memory_of(f->p, k);

@@ -111,7 +111,7 @@ fnz_status fnzi_program_copy(fnz_context *ctx, const fnz_program *from, fnz_prog
   fnz_status status = copy_heading(from, to);
   for (uint32_t i = 0; status == FNZ_OK && i < from->graphs.count; i++)
     status = copy_graph(from, to, i);
-  const fnzi_graph *g = fnzi_graph_at(from, 0);
+  const fnzi_graph *g = fnzi_graph_main(from);
   for (uint32_t k = 0; k < g->ninputs && status == FNZ_OK; k++) {
     to->inputs[k] = from->inputs[k];
     status = fnzi_intern_text(to, &to->inputs[k].target);

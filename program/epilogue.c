@@ -37,7 +37,7 @@ static uint32_t first_of(const fnz_program *p, uint32_t last) {
 
 /* The last node from `start` on that another one of these reads; FNZI_NO_NODE for none. */
 static uint32_t last_read(const fnz_program *p, uint32_t start) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   uint32_t last = FNZI_NO_NODE;
   for (size_t n = start; n < g->nodes.count; n++)
     FNZI_EACH_ARG(each, g->nodes.data[n].args + 1, g->nodes.data[n].nargs - 1u) {
@@ -54,7 +54,7 @@ static uint32_t last_read(const fnz_program *p, uint32_t start) {
  * reads.
  */
 uint32_t fnzi_epilogue_start(const fnz_program *p) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   uint32_t start = (uint32_t)g->nodes.count;
   for (uint32_t first; start && (first = first_of(p, start - 1)) < start;)
     start = first;

@@ -336,6 +336,10 @@ FNZ_MUST_CHECK fnz_status fnzi_graphs_arrange(fnz_program *p, const uint32_t *or
 static inline fnzi_graph *fnzi_graph_at(const fnz_program *p, uint32_t graph) {
   return &p->graphs.data[graph];
 }
+/* The graph that the program runs; the others are bodies of its operators. */
+static inline fnzi_graph *fnzi_graph_main(const fnz_program *p) {
+  return fnzi_graph_at(p, 0);
+}
 static inline fnzi_value *fnzi_value_at(const fnz_program *p, uint32_t graph, uint64_t value) {
   return &p->graphs.data[graph].values.data[value];
 }

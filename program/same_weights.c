@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 static const fnzi_value *value_of(const fnz_program *p, uint32_t k) {
-  return fnzi_value_at(p, 0, fnzi_graph_at(p, 0)->inputs[k].u.value);
+  return fnzi_value_at(p, 0, fnzi_graph_main(p)->inputs[k].u.value);
 }
 
 static const fnzi_weight *weight_of(const fnz_program *p, uint32_t k) {
@@ -31,7 +31,7 @@ static size_t begins(const char *text, const char *prefix, const char *name) {
 }
 
 size_t fnzi_input_at(const fnz_program *p, const char *text, uint32_t *out) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   size_t most = 0;
   for (uint32_t k = 0; k < g->ninputs; k++) {
     const fnz_input_spec *spec = &p->inputs[k];
@@ -119,11 +119,11 @@ fnz_status fnzi_weights_join(fnz_context *ctx, fnz_program *p, uint32_t a, uint3
 
 /* --- constants that are written --------------------------------------------------------------- */
 bool fnzi_is_written_constant(const fnz_program *from, const fnz_program *to, uint32_t k) {
-  if (from->inputs[k].kind != FNZ_INPUT_CONSTANT || k >= fnzi_graph_at(to, 0)->ninputs ||
+  if (from->inputs[k].kind != FNZ_INPUT_CONSTANT || k >= fnzi_graph_main(to)->ninputs ||
       to->inputs[k].kind != FNZ_INPUT_BUFFER ||
       strcmp(from->inputs[k].target, to->inputs[k].target) != 0)
     return false;
-  for (uint32_t i = 0; i < fnzi_graph_at(to, 0)->ninputs; i++)
+  for (uint32_t i = 0; i < fnzi_graph_main(to)->ninputs; i++)
     if (i != k && fnzi_memory_of(to, i) == fnzi_memory_of(to, k))
       return false;
   return true;
@@ -132,7 +132,7 @@ bool fnzi_is_written_constant(const fnz_program *from, const fnz_program *to, ui
 /* The name of a buffer or parameter with the same elements as input k; NULL: there is none. */
 static const char *find_alike(const fnz_program *p, uint32_t k) {
   const fnzi_weight *a = weight_of(p, k);
-  for (uint32_t i = 0; a && a->blob && i < fnzi_graph_at(p, 0)->ninputs; i++) {
+  for (uint32_t i = 0; a && a->blob && i < fnzi_graph_main(p)->ninputs; i++) {
     const fnzi_weight *b = i == k ? NULL : weight_of(p, i);
     if (b && b->blob && b->geometry == a->geometry && p->inputs[i].kind != FNZ_INPUT_CONSTANT &&
         fnzi_blob_bytes(a->blob) == fnzi_blob_bytes(b->blob) &&
@@ -173,10 +173,10 @@ fnz_status fnz_program_rename_weight(fnz_context *ctx, fnz_program *p, const cha
   if (fnzi_weight_find(p, to))
     return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, name, "the program has a weight \"%s\" already", to);
   FNZ_TRY(fnzi_intern(p, to, strlen(to), &own));
-  for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(p)->ninputs; k++)
     if (weight_of(p, k) && strcmp(p->inputs[k].target, name) == 0)
       p->inputs[k].target = own;
-  for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(p)->noutputs; k++) {
     fnz_output_spec *out = &p->outputs[k];
     int of = fnzi_output_kind_of(out)->of;
     if ((of == FNZ_INPUT_PARAMETER || of == FNZ_INPUT_BUFFER) && strcmp(out->target, name) == 0)

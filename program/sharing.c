@@ -286,7 +286,7 @@ static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k
 
 static fnz_status check_source(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnz_output_spec *out = &p->outputs[k];
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   bool by_input = out->sharing == FNZ_SHARING_INPUT || out->sharing == FNZ_SHARING_INPUT_VIEW;
   if (out->of >= (by_input ? g->ninputs : g->noutputs))
     return fail_at(ctx, FNZ_CLASS_REF, "output", k, "it shares memory with something not there");

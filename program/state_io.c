@@ -25,7 +25,7 @@ typedef struct change {
 } change;
 
 bool fnzi_io_has_pairs(const fnz_program *p) {
-  for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(p)->noutputs; k++)
     if (fnzi_io_is_new_value(&p->outputs[k]))
       return true;
   return false;
@@ -36,7 +36,7 @@ static bool is_tensor(const fnz_arg *arg) {
 }
 
 static const fnzi_value *input_value(const fnz_program *p, uint32_t k) {
-  return fnzi_value_at(p, 0, fnzi_graph_at(p, 0)->inputs[k].u.value);
+  return fnzi_value_at(p, 0, fnzi_graph_main(p)->inputs[k].u.value);
 }
 
 /* --- which inputs and outputs belong together --------------------------------------------------
@@ -329,7 +329,7 @@ static fnz_status make(change *c) {
 }
 
 fnz_status fnzi_io_make(fnz_context *ctx, fnz_program *p, bool keeps_buffers) {
-  change c = {.ctx = ctx, .p = p, .g = fnzi_graph_at(p, 0), .keeps_buffers = keeps_buffers};
+  change c = {.ctx = ctx, .p = p, .g = fnzi_graph_main(p), .keeps_buffers = keeps_buffers};
   bool any = false;
   for (uint32_t k = 0; k < c.g->noutputs; k++)
     any = any || is_handed_back(&c, &p->outputs[k]);
@@ -344,7 +344,7 @@ fnz_status fnzi_io_make(fnz_context *ctx, fnz_program *p, bool keeps_buffers) {
 /* --- names -------------------------------------------------------------------------------------
  */
 fnz_status fnzi_io_name(fnz_program *p) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   bool any = false;
   for (uint32_t k = 0; k < g->noutputs; k++) {
     const uint64_t value = g->outputs[k].u.value;
@@ -439,7 +439,7 @@ static fnz_status restore_other(change *c, uint32_t from, uint32_t state) {
 
 /* states: memory of the original -> the state of p that it is */
 static fnz_status restore_others(change *c, fnzi_map *states) {
-  const fnzi_graph *from = fnzi_graph_at(c->original, 0);
+  const fnzi_graph *from = fnzi_graph_main(c->original);
   const uint32_t had = c->g->ninputs;
   bool *met;
   uint64_t *memory, state; /* per input of the original; a map borrows its keys */
@@ -486,7 +486,7 @@ static fnz_status add_inputs(change *c, uint32_t more) {
 
 static fnz_status undo(change *c) {
   uint32_t noutputs = 0;
-  const fnzi_graph *g = fnzi_graph_at(c->original, 0);
+  const fnzi_graph *g = fnzi_graph_main(c->original);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     const char *name = is_tensor(&g->inputs[k]) ? input_value(c->original, k)->name : NULL;
     if (name)
@@ -505,7 +505,7 @@ static fnz_status undo(change *c) {
     if (c->input_of[k] != NONE && fnzi_io_is_new_value(&c->p->outputs[k]))
       FNZ_TRY(part(c, c->input_of[k], k));
   FNZ_TRY(arrange(c, c->g->ninputs, noutputs));
-  FNZ_TRY(add_inputs(c, fnzi_graph_at(c->original, 0)->ninputs));
+  FNZ_TRY(add_inputs(c, fnzi_graph_main(c->original)->ninputs));
   fnzi_map states;
   fnzi_map_init(&states, c->ctx);
   fnz_status status = restore_others(c, &states);
@@ -519,7 +519,7 @@ fnz_status fnzi_io_undo(fnz_context *ctx, const fnz_program *p, const fnz_progra
   FNZ_TRY(fnzi_program_copy(ctx, p, out));
   c.p = *out;
   c.p->says_no_sharing = p->says_no_sharing;
-  c.g = fnzi_graph_at(*out, 0);
+  c.g = fnzi_graph_main(*out);
   fnzi_arena_init(&c.scratch, ctx);
   fnzi_map_init(&c.names, ctx);
   fnz_status status = undo(&c);

@@ -19,7 +19,7 @@ static fnz_status window_bytes(fnzi_run_state *run, const fnz_geometry *g, size_
 
 /* Bytes up to the end of the last window into a memory. */
 static fnz_status memory_bytes(fnzi_run_state *run, uint32_t first, size_t *out) {
-  const fnzi_graph *g = fnzi_graph_at(run->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(run->program);
   *out = 0;
   for (uint32_t k = first; k < g->ninputs; k++) {
     size_t bytes;
@@ -37,7 +37,7 @@ static fnz_status memory_bytes(fnzi_run_state *run, uint32_t first, size_t *out)
 
 fnz_status fnzi_run_find_shared(fnzi_run_state *run) {
   const fnz_program *p = run->program;
-  uint32_t count = fnzi_graph_at(p, 0)->ninputs;
+  uint32_t count = fnzi_graph_main(p)->ninputs;
   FNZI_NEW(&run->arena, count, &run->shared);
   for (uint32_t k = 0; k < count; k++)
     if (p->inputs[k].shares)
@@ -112,7 +112,7 @@ fnz_status fnzi_run_fill_shared(fnzi_run_state *run, uint32_t k, const void *dat
 
 bool fnzi_run_any_given(const fnzi_run_state *run, uint32_t k) {
   uint32_t first = fnzi_memory_of(run->program, k);
-  for (uint32_t i = first; i < fnzi_graph_at(run->program, 0)->ninputs; i++)
+  for (uint32_t i = first; i < fnzi_graph_main(run->program)->ninputs; i++)
     if (run->bindings[i].given != NULL && fnzi_memory_of(run->program, i) == first)
       return true;
   return false;
@@ -152,7 +152,7 @@ static uint32_t owner_of(const fnzi_run_state *run, const fnz_output_spec *out) 
   const fnz_program *p = run->program;
   const fnzi_output_kind *kind = fnzi_output_kind_of(out);
   bool is_final = kind->taker == FNZI_TAKEN_AS_FINAL;
-  for (uint32_t k = 0; is_final && k < fnzi_graph_at(p, 0)->ninputs; k++)
+  for (uint32_t k = 0; is_final && k < fnzi_graph_main(p)->ninputs; k++)
     if ((int)p->inputs[k].kind == kind->of && strcmp(p->inputs[k].target, out->target) == 0)
       return k;
   return UINT32_MAX;
@@ -185,7 +185,7 @@ static fnz_status put_final(fnzi_run_state *run, const fnzi_run_binding *b, fnz_
 
 static fnz_status put_finals(fnzi_run_state *run, const fnzi_run_memory *memory,
                              fnzi_run_handle_fn *handle, void *user, unsigned char *cells) {
-  const fnzi_graph *g = fnzi_graph_at(run->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(run->program);
   for (uint32_t k = 0; k < g->noutputs; k++) {
     const fnz_output_spec *out = &run->program->outputs[k];
     uint32_t owner = out->metadata ? UINT32_MAX : owner_of(run, out);

@@ -14,7 +14,7 @@ fnz_status fnz_run(fnz_context *ctx, const fnz_program *program, fnz_backend *ba
                                 .emit = fnzi_run_emit_array,
                                 .user = outputs};
   /* A program that is functional except for the writes at its end needs memory to write to. */
-  bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
+  bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_main(program)->nodes.count;
   const bool is_eager = o.original || ends_in_writes;
   if (!is_eager)
     FNZ_TRY(fnzi_run_values_check(ctx, program));

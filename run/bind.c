@@ -44,7 +44,7 @@ static fnz_status bind_shared_user(fnzi_run_state *run, uint32_t k, const char *
 }
 
 bool fnzi_run_is_whole_memory(const fnz_program *p, const char *name) {
-  for (uint32_t k = fnzi_graph_at(p, 0)->ninputs; k-- > 0 && p->inputs[k].kind == FNZ_INPUT_MEMORY;)
+  for (uint32_t k = fnzi_graph_main(p)->ninputs; k-- > 0 && p->inputs[k].kind == FNZ_INPUT_MEMORY;)
     if (strcmp(p->inputs[k].target, name) == 0)
       return true;
   return false;
@@ -193,7 +193,7 @@ static fnz_status start(fnzi_run_state *run, fnz_context *ctx, const fnz_program
   memset(run, 0, sizeof *run);
   run->ctx = ctx;
   run->program = program;
-  run->graph = fnzi_graph_at(program, 0);
+  run->graph = fnzi_graph_main(program);
   run->backend = backend;
   run->options = options;
   run->hashes = backend->cell_bytes(backend->self, FNZ_U8) != 1;

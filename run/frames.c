@@ -40,7 +40,7 @@ static void work_in_top(fnzi_run_state *run) {
 /* An unused value ends where it is defined; inputs and results of the program stay. An input of a
  * body ends with its last use, or with the body when it has none. */
 static fnz_status last_uses(fnzi_run_state *run, const fnzi_graph *g, uint32_t **out) {
-  bool is_body = g != fnzi_graph_at(run->program, 0);
+  bool is_body = g != fnzi_graph_main(run->program);
   uint32_t *last;
   FNZI_NEW(&run->arena, g->values.count, &last);
   for (size_t v = 0; v < g->values.count; v++)

@@ -217,7 +217,7 @@ fnz_status fnzi_run_check_given(fnz_context *ctx, const fnz_program *program,
                                 const fnz_arrays *inputs) {
   const fnzi_run_options options = {.inputs = inputs};
   fnzi_run_state run = {
-      .ctx = ctx, .program = program, .graph = fnzi_graph_at(program, 0), .options = &options};
+      .ctx = ctx, .program = program, .graph = fnzi_graph_main(program), .options = &options};
   fnzi_arena_init(&run.arena, ctx);
   fnz_status status = fnzi_run_find_given(&run);
   if (status == FNZ_OK)

@@ -58,7 +58,7 @@ static fnz_status solve_sizes(fnzi_run_state *run, const fnzi_value *v, const in
 
 /* Symbolic numbers that are inputs themselves: an array of one integer, else the example. */
 static fnz_status solve_number_inputs(fnzi_run_state *run) {
-  const fnzi_graph *g = fnzi_graph_at(run->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(run->program);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     const fnzi_value *v = &g->values.data[g->inputs[k].u.value];
     if (g->inputs[k].tag != FNZ_ARG_SYMBOL || !v->symbol ||
@@ -102,7 +102,7 @@ fnz_status fnzi_run_numbers_open(fnzi_run_state *run) {
     return fnzi_sizes_recorded(&run->symbolic->sizes, &run->symbolic->point, &complete);
   for (size_t before = 0; left && left != before;) {
     before = left;
-    const fnzi_graph *g = fnzi_graph_at(run->program, 0);
+    const fnzi_graph *g = fnzi_graph_main(run->program);
     left = 0;
     for (uint32_t k = 0; k < g->ninputs; k++) {
       const fnzi_value *v = &g->values.data[g->inputs[k].u.value];
@@ -140,7 +140,7 @@ const fnz_geometry *fnzi_run_recorded(fnzi_run_state *run, fnzi_arena *arena, ui
 static fnz_status forget_data(fnzi_run_state *run, const fnz_geometry *g) {
   fnzi_run_numbers *n = run->symbolic;
   const fnzi_expr *symbol;
-  for (uint32_t d = 0; run->graph != fnzi_graph_at(run->program, 0) && d < g->rank; d++) {
+  for (uint32_t d = 0; run->graph != fnzi_graph_main(run->program) && d < g->rank; d++) {
     const fnzi_expr *e = n->sizes.symbols[g->symbols[d]];
     if (g->symbols[d] && e && fnzi_expr_is_linear(e, &symbol) && symbol->atom_text[0] == 'u')
       FNZ_TRY(fnzi_point_unset(&n->point, symbol));

@@ -25,7 +25,7 @@ static size_t bytes_of(const fnz_geometry *g) {
 }
 
 static const fnzi_value *input_of(const fnz_program *p, uint32_t k) {
-  return fnzi_value_at(p, 0, fnzi_graph_at(p, 0)->inputs[k].u.value);
+  return fnzi_value_at(p, 0, fnzi_graph_main(p)->inputs[k].u.value);
 }
 
 /* If inputs of one memory overlap they have the same bytes: the first input's. */
@@ -103,7 +103,7 @@ void fnzi_random_fill(const fnz_geometry *g, void *data, uint64_t *seed) {
 
 fnz_status fnzi_random_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed,
                               fnz_arrays **out) {
-  const fnzi_graph *graph = fnzi_graph_at(p, 0);
+  const fnzi_graph *graph = fnzi_graph_main(p);
   FNZ_TRY(fnz_arrays_create(ctx, out));
   for (uint32_t i = 0; i < graph->ninputs; i++) {
     const fnz_arg *arg = &graph->inputs[i];

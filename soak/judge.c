@@ -73,7 +73,7 @@ static verdict compare_hashes(judge *t, const fnz_program *p, const char *kind) 
 
 static verdict check_sources(judge *t) {
   /* Windows that inputs have by themselves, in memory that they share, belong to no line. */
-  for (uint32_t k = 0; k < fnzi_graph_at(t->original, 0)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(t->original)->ninputs; k++)
     if (t->original->inputs[k].shares)
       return FNZI_VERDICT_EQUAL;
   for (size_t n = 0; n < fnz_node_count(t->functional, 0); n++)

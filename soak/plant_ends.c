@@ -13,12 +13,12 @@ static void say_nothing(fnz_output_spec *spec) {
 }
 
 static uint32_t outputs_of(const fnzi_planting *t) {
-  return fnzi_graph_at(t->p, 0)->noutputs;
+  return fnzi_graph_main(t->p)->noutputs;
 }
 
 /* The tensor that output k is; NULL when it is none, or has no elements, which lie in no memory. */
 static const fnzi_value *tensor_of(const fnzi_planting *t, uint32_t k) {
-  const fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(t->p);
   const fnzi_value *v =
       g->outputs[k].tag == FNZ_ARG_VALUE ? &g->values.data[g->outputs[k].u.value] : NULL;
   return v && v->geometry && fnz_geometry_numel(v->geometry) > 0 ? v : NULL;
@@ -27,7 +27,7 @@ static const fnzi_value *tensor_of(const fnzi_planting *t, uint32_t k) {
 /* Output k has the value of an earlier one, which says without a word that it is the same tensor.
  */
 static bool is_given_twice(const fnzi_planting *t, uint32_t k) {
-  const fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(t->p);
   for (uint32_t i = 0; i < k; i++)
     if (g->outputs[i].tag == FNZ_ARG_VALUE && g->outputs[i].u.value == g->outputs[k].u.value)
       return true;
@@ -50,7 +50,7 @@ fnz_status fnzi_plant_alias_dropped(fnzi_planting *t) {
 
 /* A user input that looks like output k, and is not `but`. */
 static bool find_input(fnzi_planting *t, uint32_t k, uint32_t but, uint32_t *out) {
-  const fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(t->p);
   const fnz_geometry *own = g->values.data[g->outputs[k].u.value].geometry;
   uint64_t seen = 0;
   for (uint32_t i = 0; i < g->ninputs; i++)
@@ -118,7 +118,7 @@ fnz_status fnzi_plant_alias_window(fnzi_planting *t) {
 
 /* The views of the output lead from its input to its window. */
 static fnz_status lead_there(fnzi_planting *t, const fnz_output_spec *spec, bool *out) {
-  const fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(t->p);
   const fnz_geometry *at = g->values.data[g->inputs[spec->of].u.value].geometry;
   *out = true;
   for (uint32_t i = 0; *out && i < spec->nviews; i++) {
@@ -175,7 +175,7 @@ fnz_status fnzi_plant_alias_views(fnzi_planting *t) {
 
 /* The input whose final value an output is; NULL when it is not found by its name. */
 static const fnzi_value *input_of(const fnz_program *p, const fnz_output_spec *spec) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   const int kind = fnzi_output_kind_of(spec)->of;
   for (uint32_t i = 0; i < g->ninputs; i++) {
     const fnzi_value *v =
@@ -216,7 +216,7 @@ fnz_status fnzi_plant_alias_flags(fnzi_planting *t) {
 /* --- how it lies in memory ------------------------------------------------------------------- */
 /* Results of nodes alone, in memory of their own: others look as that in which they lie. */
 fnz_status fnzi_plant_strides(fnzi_planting *t) {
-  fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  fnzi_graph *g = fnzi_graph_main(t->p);
   for (uint32_t k = 0; k < g->noutputs; k++) {
     const fnz_output_spec *spec = &t->p->outputs[k];
     const fnzi_value *v = tensor_of(t, k);
@@ -285,7 +285,7 @@ static bool is_state(const fnz_output_spec *spec) {
 
 /* Outputs of the same look and the same kind of taker, which are not one value. */
 static fnz_status swap_outputs(fnzi_planting *t, bool of_state) {
-  fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  fnzi_graph *g = fnzi_graph_main(t->p);
   for (uint32_t k = 0; k < g->noutputs; k++)
     for (uint32_t i = 0; i < k; i++) {
       fnz_arg *a = &g->outputs[i], *b = &g->outputs[k];
@@ -312,7 +312,7 @@ fnz_status fnzi_plant_output_swapped(fnzi_planting *t) {
 
 /* Others name outputs by their numbers. */
 static void remove_output(fnz_program *p, uint32_t k) {
-  fnzi_graph *g = fnzi_graph_at(p, 0);
+  fnzi_graph *g = fnzi_graph_main(p);
   size_t behind = --g->noutputs - k;
   memmove(&g->outputs[k], &g->outputs[k + 1], behind * sizeof *g->outputs);
   memmove(&p->outputs[k], &p->outputs[k + 1], behind * sizeof *p->outputs);
@@ -345,7 +345,7 @@ fnz_status fnzi_plant_output_dropped(fnzi_planting *t) {
 }
 
 fnz_status fnzi_plant_state_stale(fnzi_planting *t) {
-  fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  fnzi_graph *g = fnzi_graph_main(t->p);
   for (uint32_t k = 0; k < g->noutputs; k++) {
     uint64_t before;
     if (!is_state(&t->p->outputs[k]) || g->outputs[k].tag != FNZ_ARG_VALUE ||

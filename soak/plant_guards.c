@@ -13,7 +13,7 @@ static void drop_guard(fnz_program *p, size_t k) {
 /* Values whose elements some node or output takes, or whose final value is an output. A node that
  * reads a size does not read memory. */
 static fnz_status find_used(fnzi_planting *t, bool **out) {
-  const fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(t->p);
   FNZI_NEW(&t->p->arena, g->values.count, out);
   for (size_t i = 0; i <= g->nodes.count; i++) {
     const fnzi_node *n = i < g->nodes.count ? &g->nodes.data[i] : NULL;
@@ -41,7 +41,7 @@ static bool is_used(const fnz_program *p, const bool *used, const char *name) {
 /* The final value of the input is one that a node has computed: not only sizes and strides, or the
  * memory, are others. */
 static bool is_written(const fnz_program *p, const char *name) {
-  for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(p)->noutputs; k++) {
     const fnz_output_spec *spec = &p->outputs[k];
     if (spec->kind == FNZ_OUTPUT_INPUT_MUTATION && !spec->metadata && !spec->set &&
         strcmp(spec->target, name) == 0)
@@ -52,7 +52,7 @@ static bool is_written(const fnz_program *p, const char *name) {
 
 /* The first of the inputs that lie in the same memory as the input of this name. */
 static uint32_t memory_of(const fnz_program *p, const char *name) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   uint64_t value = 0;
   (void)fnzi_value_find(p, 0, name, strlen(name), &value);
   for (uint32_t k = 0; k < g->ninputs; k++)

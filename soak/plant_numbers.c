@@ -60,7 +60,7 @@ static fnz_status retext(fnzi_planting *t, fnzi_graph *g, const fnzi_node *n) {
 /* --- numbers --------------------------------------------------------------------------------- */
 /* A literal in place of the number. */
 static fnz_status change_output(fnzi_planting *t, uint32_t k) {
-  const fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(t->p);
   fnz_arg *arg = &g->outputs[k];
   const fnzi_value *own = arg->tag == FNZ_ARG_SYMBOL ? &g->values.data[arg->u.value] : NULL;
   if (!own && arg->tag != FNZ_ARG_BOOL)
@@ -72,7 +72,7 @@ static fnz_status change_output(fnzi_planting *t, uint32_t k) {
 }
 
 fnz_status fnzi_plant_number_output(fnzi_planting *t) {
-  const fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(t->p);
   for (uint32_t k = 0; k < g->noutputs; k++) {
     fnz_tag tag = (fnz_tag)g->outputs[k].tag;
     bool is_number =

@@ -38,7 +38,7 @@ static fnz_status add_number(const fnz_program *p, const fnzi_value *v, const fn
 
 static fnz_status add_inputs(const fnz_program *p, const fnzi_sizes *sizes, fnzi_point *point,
                              uint64_t seed, fnz_arrays *out) {
-  const fnzi_graph *graph = fnzi_graph_at(p, 0);
+  const fnzi_graph *graph = fnzi_graph_main(p);
   static const uint64_t most[] = {0, 3, 8, 2, 24};
   const uint64_t below = most[seed % (sizeof most / sizeof *most)];
   fnzi_arena arena;
@@ -122,7 +122,7 @@ static bool same_array(const fnz_array *a, const fnz_array *b) {
 static bool is_left(const fnz_program *p, const fnz_arrays *inputs, const fnz_array *final) {
   const char *target = strchr(final->name, '.') + 1;
   const fnzi_weight *w = fnzi_weight_find(p, target);
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   const fnz_array *given = fnz_arrays_find(inputs, target);
   for (uint32_t k = 0; !given && k < g->ninputs; k++)
     if (g->inputs[k].tag == FNZ_ARG_VALUE && fnzi_same_text(p->inputs[k].target, target))

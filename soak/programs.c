@@ -312,7 +312,7 @@ static fnz_status make_constant(gen *g, uint32_t k) {
 
 static fnz_status finish(gen *g) {
   size_t noutputs = choose(g->c, 5);
-  fnzi_graph *graph = fnzi_graph_at(g->p, 0);
+  fnzi_graph *graph = fnzi_graph_main(g->p);
   FNZ_TRY(fnzi_graph_set_inputs(g->p, 0, g->ninputs));
   FNZ_TRY(fnzi_graph_set_outputs(g->p, 0, noutputs));
   for (uint32_t i = 0; i < g->ninputs; i++) {

@@ -90,7 +90,7 @@ static bool same_output(const fnz_output_spec *a, const fnz_output_spec *b) {
 }
 
 static bool same_signature(const fnz_program *a, const fnz_program *b) {
-  const fnzi_graph *x = fnzi_graph_at(a, 0), *y = fnzi_graph_at(b, 0);
+  const fnzi_graph *x = fnzi_graph_main(a), *y = fnzi_graph_main(b);
   if (x->ninputs != y->ninputs || x->noutputs != y->noutputs ||
       !same_args(a, x->inputs, b, y->inputs, x->ninputs) ||
       !same_args(a, x->outputs, b, y->outputs, x->noutputs))
@@ -105,7 +105,7 @@ static bool same_signature(const fnz_program *a, const fnz_program *b) {
 }
 
 bool fnzi_same_program(const fnz_program *a, const fnz_program *b, size_t *where) {
-  const fnzi_graph *x = fnzi_graph_at(a, 0), *y = fnzi_graph_at(b, 0);
+  const fnzi_graph *x = fnzi_graph_main(a), *y = fnzi_graph_main(b);
   for (*where = 0; *where < x->nodes.count && *where < y->nodes.count; ++*where)
     if (!same_node(a, &x->nodes.data[*where], b, &y->nodes.data[*where]))
       return false;

@@ -46,7 +46,7 @@ static fnz_status draw_symbols(const fnzi_sizes *sizes, fnzi_point *point, uint6
 
 static fnz_status add_inputs(judge *t, const fnzi_sizes *sizes, fnzi_point *point, uint64_t seed,
                              fnzi_arena *arena, fnz_arrays *out) {
-  const fnzi_graph *graph = fnzi_graph_at(t->original, 0);
+  const fnzi_graph *graph = fnzi_graph_main(t->original);
   for (uint32_t i = 0; i < graph->ninputs; i++) {
     const fnzi_value *v = &graph->values.data[graph->inputs[i].u.value];
     const fnz_geometry *g;

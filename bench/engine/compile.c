@@ -148,7 +148,7 @@ static fnz_status build(fnz_context *ctx, const shape *s, size_t n, fnz_program 
 /* --- Measuring ----------------------------------------------------------------------------------
  */
 static size_t values_made(const fnz_program *p) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   return g->values.count - g->ninputs;
 }
 

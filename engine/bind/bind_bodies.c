@@ -13,7 +13,7 @@ static fnzi_stp_binding *owner_of(const fnzi_stp_binding *outermost, uint32_t bo
 /* Finds the inputs of a body that are weights of the executable, unchanged. */
 static fnz_status find_weights(fnzi_stp_binding *b, const fnzi_stp_binding *owner,
                                const fnzi_pln_region *r) {
-  uint32_t count = fnzi_graph_at(b->program, 0)->ninputs, *weights;
+  uint32_t count = fnzi_graph_main(b->program)->ninputs, *weights;
   FNZI_NEW(&b->arena, count, &weights);
   b->weights = weights;
   for (uint32_t k = 0; k < count; k++) {

@@ -3,10 +3,6 @@
 #include "base/random.h"
 #include "engine/bind/bind.h"
 
-static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
-  return fnzi_graph_at(b->program, 0);
-}
-
 /* --- The key: inputs that the binding fits ------------------------------------------------------
  */
 int64_t fnzi_bnd_threads_of(const fnz_workspace *ws) {
@@ -97,8 +93,9 @@ static fnz_status plan_fixed(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_po
 /* Returns whether the size of a final value depends on data. Whether it fits its state is known in
  * the run only, so the interpreter runs such a program. */
 static bool has_late_finals(const fnz_workspace *ws, const fnzi_stp_binding *b) {
-  for (uint32_t k = 0; k < graph_of(b)->noutputs; k++) {
-    const fnz_geometry *g = fnzi_pln_tensor(graph_of(b), &graph_of(b)->outputs[k]);
+  for (uint32_t k = 0; k < fnzi_graph_main(b->program)->noutputs; k++) {
+    const fnz_geometry *g =
+        fnzi_pln_tensor(fnzi_graph_main(b->program), &fnzi_graph_main(b->program)->outputs[k]);
     if (g && g->symbols && ws->exe->owners[k] != FNZI_PLN_NONE)
       return true;
   }
@@ -141,7 +138,7 @@ static fnz_status plan_late(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_pol
 
 /* Makes the plan and sets b->mode: planned, stepwise or interpreted. */
 static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
-  uint32_t count = graph_of(b)->ninputs;
+  uint32_t count = fnzi_graph_main(b->program)->ninputs;
   b->source = b->program;
   const fnz_geometry **layouts;
   bool *writable;
@@ -176,7 +173,7 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
  */
 /* Finds offsets in the workspace for outputs of graph 0, used if the caller passes no memory. */
 static fnz_status place_outputs(fnz_workspace *ws, fnzi_stp_binding *b) {
-  uint32_t count = graph_of(b)->noutputs;
+  uint32_t count = fnzi_graph_main(b->program)->noutputs;
   size_t at = 0;
   FNZI_NEW(&b->arena, count, &b->output_offsets);
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
@@ -195,7 +192,7 @@ static fnz_status place_outputs(fnz_workspace *ws, fnzi_stp_binding *b) {
 /* Lists the inputs that nodes, outputs or the state need. A run fails if one of them has no data.
  */
 static fnz_status find_needed(const fnz_workspace *ws, fnzi_stp_binding *b) {
-  const fnzi_graph *g = graph_of(b);
+  const fnzi_graph *g = fnzi_graph_main(b->program);
   bool *used;
   FNZI_NEW(&b->arena, g->values.count, &used);
   fnzi_graph_uses(g, used);

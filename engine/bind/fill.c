@@ -4,12 +4,8 @@
 #include "engine/steps/scalars.h"
 #include "engine/tile/tile.h"
 
-static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
-  return fnzi_graph_at(b->program, 0);
-}
-
 static fnz_status make_value(fnz_workspace *ws, fnzi_stp_binding *b, uint64_t v) {
-  const fnzi_graph *graph = graph_of(b);
+  const fnzi_graph *graph = fnzi_graph_main(b->program);
   const fnzi_pln_location *location = &b->plan.locations[v];
   const fnz_geometry *g = graph->values.data[v].geometry;
   for (uint32_t k = 0; b->mode == FNZI_STP_INTERPRETED && k < graph->ninputs; k++)
@@ -32,8 +28,8 @@ static fnz_status make_arrays(fnz_workspace *ws, fnzi_stp_binding *b) {
   for (size_t i = 0; i < b->plan.buffers.count; i++)
     b->storages[i] = (fnzi_krn_storage){
         .refs = FOR_EVER, .bytes = b->plan.buffers.data[i].bytes, .stock = &ws->machine->stock};
-  FNZI_NEW(&b->arena, graph_of(b)->values.count, &b->values);
-  for (uint64_t v = 0; v < graph_of(b)->values.count; v++)
+  FNZI_NEW(&b->arena, fnzi_graph_main(b->program)->values.count, &b->values);
+  for (uint64_t v = 0; v < fnzi_graph_main(b->program)->values.count; v++)
     FNZ_TRY(make_value(ws, b, v));
   return FNZ_OK;
 }
@@ -87,7 +83,7 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_stp_binding *b) {
   FNZ_TRY(fnzi_stp_scalars_close(b));
   FNZ_TRY(fnzi_tile_sets_make(ws, b));
   FNZ_TRY(fnzi_tile_registers(b));
-  return check_shapes(ws, b, &next, (uint32_t)graph_of(b)->nodes.count);
+  return check_shapes(ws, b, &next, (uint32_t)fnzi_graph_main(b->program)->nodes.count);
 }
 
 /* --- The whole ----------------------------------------------------------------------------------
@@ -97,7 +93,7 @@ static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_stp_kinds *s = b->kinds;
   s->kinds = b->plan.kinds;
   if (!s->kinds.by_node)
-    FNZ_TRY(fnzi_pln_kinds_find(ws->ctx, &s->arena, graph_of(b), &s->kinds));
+    FNZ_TRY(fnzi_pln_kinds_find(ws->ctx, &s->arena, fnzi_graph_main(b->program), &s->kinds));
   FNZI_NEW(&s->arena, s->kinds.count, &s->by_kind);
   return make_acts(ws, b);
 }

@@ -6,10 +6,6 @@
 #include "engine/bind/bind.h"
 #include "engine/steps/scalars.h"
 
-static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
-  return fnzi_graph_at(b->program, 0);
-}
-
 void fnzi_bnd_steps_close(fnz_workspace *ws) {
   fnzi_run_steps_close(ws->steps);
   ws->steps = NULL;
@@ -21,7 +17,7 @@ void fnzi_bnd_steps_close(fnz_workspace *ws) {
 fnz_status fnzi_bnd_steps_open(fnz_workspace *ws, fnzi_stp_binding *b) {
   const fnz_array **given;
   fnz_array *arrays;
-  uint32_t count = graph_of(b)->ninputs;
+  uint32_t count = fnzi_graph_main(b->program)->ninputs;
   FNZI_NEW(&ws->run_arena, count, &given);
   FNZ_TRY(fnzi_stp_input_arrays(ws, &ws->run_arena, &arrays));
   for (uint32_t k = 0; k < count; k++)
@@ -142,7 +138,7 @@ fnz_status fnzi_bnd_steps_run(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t n
 static bool ends_in_state(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k) {
   uint32_t owner = ws->exe->owners[k];
   return owner != FNZI_PLN_NONE && ws->exe->inputs[owner].in_state &&
-         graph_of(b)->outputs[k].tag == FNZ_ARG_VALUE;
+         fnzi_graph_main(b->program)->outputs[k].tag == FNZ_ARG_VALUE;
 }
 
 static fnz_status copy_final(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k, void **rows,
@@ -155,7 +151,7 @@ static fnz_status copy_final(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
 
 /* Says that output k shows memory of the state, and is no final value that ends there. */
 static bool shows_state(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k) {
-  const fnz_arg *arg = &graph_of(b)->outputs[k];
+  const fnz_arg *arg = &fnzi_graph_main(b->program)->outputs[k];
   if (arg->tag != FNZ_ARG_VALUE || ends_in_state(ws, b, k))
     return false;
   const fnzi_krn_array *array = b->values[arg->u.value];
@@ -169,7 +165,7 @@ static bool shows_state(const fnz_workspace *ws, const fnzi_stp_binding *b, uint
 /* Moves final values to their places. Before one is written, all are read, and so are the elements
  * of outputs that show the state. */
 fnz_status fnzi_bnd_steps_finish(fnz_workspace *ws, fnzi_stp_binding *b) {
-  uint32_t count = graph_of(b)->noutputs;
+  uint32_t count = fnzi_graph_main(b->program)->noutputs;
   fnz_geometry *windows;
   void **rows;
   FNZI_NEW(&ws->run_arena, count, &windows);

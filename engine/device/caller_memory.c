@@ -22,7 +22,7 @@ fnz_status fnzi_dev_check(fnz_workspace *ws, const char *name, const void *data,
  */
 /* Gives each device input CPU memory for its copy. */
 static fnz_status allocate_inputs(fnz_workspace *ws) {
-  const uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
+  const uint32_t count = fnzi_graph_main(ws->exe->program)->ninputs;
   size_t bytes = FNZI_PLN_ALIGNMENT, offset = 0;
   for (uint32_t k = 0; k < count; k++)
     if (ws->device_in[k] && (!fnzi_add_size(bytes, ws->inputs[k].bytes, &bytes) ||

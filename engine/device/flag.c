@@ -37,7 +37,7 @@ static void add_target(const fnzi_pln_plan *plan, const fnzi_pln_location *p, ta
 }
 
 static void add_step(const fnzi_pln_plan *plan, const fnzi_pln_step *step, targets *out) {
-  const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(plan->program);
   if (step->kind == FNZI_PLN_MOVE) {
     add_target(plan, &step->to, out);
     return;

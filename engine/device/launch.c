@@ -75,7 +75,7 @@ static bool is_one_launch(const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
   return d && d->has_device_steps && !d->has_host_steps && !d->has_flag && !b->has_interpreted &&
          b->thunks.count == 1 && b->thunks.data[0].kind == FNZI_STP_THUNK_TILE &&
-         d->works[0].nlaunches == 1 && fnzi_graph_at(b->program, 0)->nodes.count == 1;
+         d->works[0].nlaunches == 1 && fnzi_graph_main(b->program)->nodes.count == 1;
 }
 
 static bool is_of_row(const fnzi_tile_program *t, const char *row) {

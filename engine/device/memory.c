@@ -213,7 +213,7 @@ void fnzi_dev_end(fnz_executable *exe) {
   if (!exe->device || exe->is_guest)
     return;
   if (fnzi_cuda_enter_to_end(exe->device)) {
-    for (uint32_t k = 0; exe->device_weights && k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
+    for (uint32_t k = 0; exe->device_weights && k < fnzi_graph_main(exe->program)->ninputs; k++)
       fnzi_cuda_free(exe->device, exe->device_weights[k]);
     fnzi_cuda_leave(exe->device);
   }
@@ -223,7 +223,7 @@ void fnzi_dev_end(fnz_executable *exe) {
 fnz_status fnzi_dev_open(fnz_executable *exe, fnz_context *holder, const char *name,
                          const char *cache) {
   fnzi_cuda_device *device;
-  uint32_t count = fnzi_graph_at(exe->program, 0)->ninputs;
+  uint32_t count = fnzi_graph_main(exe->program)->ninputs;
   FNZI_NEW(&exe->arena, 1, &device);
   FNZI_NEW(&exe->arena, count, &exe->device_weights);
   for (uint32_t k = 0; k < count; k++)

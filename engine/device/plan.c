@@ -127,7 +127,7 @@ static fnz_status find_outputs(scheduler *r, const bool *stays, fnzi_dev_schedul
 /* A later step reads, on the device, the bytes of `location`. */
 static bool is_read_by(const fnzi_pln_plan *plan, const fnzi_pln_step *step,
                        const fnzi_dev_placement *placement, const fnzi_pln_location *location) {
-  const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(plan->program);
   bool found = false;
   if (placement->on_host) {
     for (uint32_t k = 0; k < placement->before && !found; k++)
@@ -177,7 +177,7 @@ static void trim(const scheduler *r, fnzi_dev_schedule *schedule) {
 
 fnz_status fnzi_dev_schedule_find(fnzi_arena *arena, const fnzi_pln_plan *plan, const bool *device,
                                   const bool *stays, fnzi_dev_schedule *out) {
-  scheduler r = {.arena = arena, .plan = plan, .graph = fnzi_graph_at(plan->program, 0)};
+  scheduler r = {.arena = arena, .plan = plan, .graph = fnzi_graph_main(plan->program)};
   *out = (fnzi_dev_schedule){.steps = NULL};
   FNZI_NEW(arena, plan->nvalues, &r.on_host);
   FNZI_NEW(arena, plan->nvalues + plan->nvalues, &r.values);

@@ -48,7 +48,7 @@ static sums sums_of(const fnzi_stp_binding *b) {
  */
 static fnz_status put_values(fnz_context *ctx, const fnzi_pln_plan *plan, const uint32_t *values,
                              uint32_t count, fnz_buffer *out) {
-  const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(plan->program);
   for (uint32_t k = 0; k < count; k++)
     FNZ_TRY(fnzi_printf(ctx, out, "%s %%%s", k ? "," : "", g->values.data[values[k]].name));
   return count ? fnzi_printf(ctx, out, " (%llu B)", (unsigned long long)sum_of(plan, values, count))

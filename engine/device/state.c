@@ -33,7 +33,7 @@ static fnz_status use_callers(fnz_executable_state *s) {
   fnzi_stp_device_state *d = s->device;
   d->caller_on_device = d->is_callers = d->device_newer = true;
   d->host_newer = false;
-  for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++) {
     if (!is_memory(s, k))
       continue;
     d->bytes[k] = s->extents[k];
@@ -46,7 +46,7 @@ static fnz_status use_callers(fnz_executable_state *s) {
 }
 
 fnz_status fnzi_dev_state_make(fnz_executable_state *s, bool is_given) {
-  uint32_t count = fnzi_graph_at(s->exe->program, 0)->ninputs;
+  uint32_t count = fnzi_graph_main(s->exe->program)->ninputs;
   FNZI_NEW(&s->arena, 1, &s->device);
   FNZI_NEW(&s->arena, count, &s->device->addresses);
   FNZI_NEW(&s->arena, count, &s->device->bytes);
@@ -56,7 +56,7 @@ fnz_status fnzi_dev_state_make(fnz_executable_state *s, bool is_given) {
 
 /* Until then s->starts are the device's addresses. */
 fnz_status fnzi_dev_state_allocate(fnz_context *ctx, const fnz_executable_state *s) {
-  uint32_t count = fnzi_graph_at(s->exe->program, 0)->ninputs;
+  uint32_t count = fnzi_graph_main(s->exe->program)->ninputs;
   if (!s->device || !s->device->is_callers)
     return FNZ_OK;
   for (uint32_t k = 0; k < count; k++) {
@@ -79,7 +79,7 @@ void fnzi_dev_state_end(fnz_executable_state *s) {
   fnzi_stp_device_state *d = s->device;
   if (d->is_callers || !fnzi_cuda_enter_to_end(device))
     return;
-  for (uint32_t k = 0; d->addresses && k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
+  for (uint32_t k = 0; d->addresses && k < fnzi_graph_main(s->exe->program)->ninputs; k++)
     fnzi_cuda_free(device, d->addresses[k]);
   fnzi_cuda_leave(device);
 }
@@ -104,7 +104,7 @@ static fnz_status move(fnz_context *ctx, const fnz_executable_state *s,
  */
 static fnz_status copy_down(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
   fnzi_stp_device_state *d = s->device;
-  for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++)
     if (d->addresses[k])
       FNZ_TRY(fnzi_cuda_copy_out(ctx, s->exe->device, s->starts[k], d->addresses[k], d->bytes[k],
                                  stream));
@@ -134,7 +134,7 @@ fnz_status fnzi_dev_state_down(fnz_context *ctx, const fnz_executable_state *s) 
  */
 static fnz_status copy_up(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
   fnzi_stp_device_state *d = s->device;
-  for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++)
     if (d->addresses[k])
       FNZ_TRY(fnzi_cuda_copy_in(ctx, s->exe->device, d->addresses[k], s->starts[k], d->bytes[k],
                                 stream));
@@ -145,14 +145,14 @@ static fnz_status copy_up(fnz_context *ctx, const fnz_executable_state *s, void 
 
 static bool is_whole(const fnz_executable_state *s) {
   bool is = true;
-  for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++)
     is = is && (!is_memory(s, k) || s->device->addresses[k]);
   return is;
 }
 
 static fnz_status allocate_all(const fnz_executable_state *s) {
   fnzi_stp_device_state *d = s->device;
-  for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++) {
     if (!is_memory(s, k) || d->addresses[k])
       continue;
     d->bytes[k] = s->extents[k];

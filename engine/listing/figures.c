@@ -41,7 +41,7 @@ static bool is_met(const fnzi_graph *g, uint32_t first, uint32_t end, uint64_t v
 
 void fnzi_listing_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
                               uint64_t *written) {
-  const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(plan->program);
   *read = *written = 0;
   for (uint32_t n = s->first; n <= s->last; n++) {
     const fnzi_node *node = &g->nodes.data[n];
@@ -56,7 +56,7 @@ void fnzi_listing_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s,
  * reads. */
 static void count_step(const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                        fnzi_listing_figures *out) {
-  const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(plan->program);
   if (s->kind == FNZI_PLN_MOVE) {
     out->read += fnzi_pln_map_bytes(s->from.map);
     out->written += fnzi_pln_map_bytes(s->to.map);
@@ -80,7 +80,7 @@ static void count_step(const fnzi_pln_plan *plan, const fnzi_pln_step *s,
 }
 
 static void count_updates(const fnzi_pln_plan *plan, fnzi_listing_figures *out) {
-  const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(plan->program);
   size_t s = 0;
   for (uint32_t n = 0; n < g->nodes.count; n++) {
     size_t copies = 0, steps = 0;
@@ -114,7 +114,7 @@ static void count_ends(const fnzi_pln_plan *plan, fnzi_listing_figures *out) {
 }
 
 void fnzi_listing_figures_of(const fnzi_pln_plan *plan, fnzi_listing_figures *out) {
-  const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(plan->program);
   *out = (fnzi_listing_figures){.nodes = g->nodes.count, .steps = plan->steps.count};
   for (size_t s = 0; s < plan->steps.count; s++)
     count_step(plan, &plan->steps.data[s], out);

@@ -10,7 +10,7 @@
 static const char *const buffer_kinds[] = {"const", "state", "out", "temp", "late"};
 
 static const char *value_name(const fnzi_pln_plan *plan, uint32_t value) {
-  return fnzi_graph_at(plan->program, 0)->values.data[value].name;
+  return fnzi_graph_main(plan->program)->values.data[value].name;
 }
 
 /* --- Places ------------------------------------------------------------------------------ */
@@ -18,7 +18,7 @@ static const char *value_name(const fnzi_pln_plan *plan, uint32_t value) {
 static fnz_status put_buffer(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t b,
                              fnz_buffer *out) {
   const fnzi_pln_buffer *buffer = &plan->buffers.data[b];
-  const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(plan->program);
   if (buffer->kind == FNZI_PLN_OUT)
     return fnzi_printf(ctx, out, "output %u", (unsigned)buffer->output);
   if (buffer->kind == FNZI_PLN_TEMP || buffer->kind == FNZI_PLN_LATE)
@@ -106,14 +106,14 @@ static size_t step_reads(const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
 static fnz_status put_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
                            fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
-  const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->last];
+  const fnzi_node *node = &fnzi_graph_main(plan->program)->nodes.data[s->last];
   const char *whole = whole_of(plan, s->last), *between = " -> ";
   size_t read = step_reads(plan, s);
   FNZ_TRY(
       fnzi_printf(ctx, out, "step %-4u %-7s %s", at, step_word(node, s), fnzi_node_target(node)));
   if (whole)
     FNZ_TRY(fnzi_printf(ctx, out, " of %s", whole));
-  if (is_applied(fnzi_graph_at(plan->program, 0), node))
+  if (is_applied(fnzi_graph_main(plan->program), node))
     FNZ_TRY(fnzi_put_text(ctx, out, " by the interpreter"));
   FNZ_TRY(put_results(ctx, plan, node, &between, out));
   if (s->in_place)
@@ -126,7 +126,7 @@ static fnz_status put_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t
 static fnz_status put_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
                             fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
-  const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
+  const fnzi_node *nodes = fnzi_graph_main(plan->program)->nodes.data;
   const char *between = " -> ";
   uint64_t reads, writes;
   fnzi_listing_group_bytes(plan, s, &reads, &writes);
@@ -202,7 +202,7 @@ static fnz_status put_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, fn
     if (!is_run(bodies, b))
       continue;
     FNZ_TRY(fnzi_printf(ctx, out, "body %-4zu %s, of step %u", b,
-                        fnzi_graph_at(body->plan.program, 0)->name, r->step));
+                        fnzi_graph_main(body->plan.program)->name, r->step));
     if (r->owner != FNZI_PLN_NONE)
       FNZ_TRY(fnzi_printf(ctx, out, " of body %u", r->owner));
     FNZ_TRY(fnzi_put_text(ctx, out, "\n"));
@@ -281,7 +281,7 @@ static bool is_in_state(const fnzi_pln_plan *plan, const fnz_arg *results, uint3
  * state as `in_state`. */
 static void json_results(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                          bool only_state) {
-  const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
+  const fnzi_node *nodes = fnzi_graph_main(plan->program)->nodes.data;
   const char *last = NULL;
   for (uint32_t n = s->first; n <= s->last; n++) {
     const char *name = result_name(plan, n);
@@ -299,14 +299,14 @@ static void json_results(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi
 }
 
 static fnz_status json_call(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
-  const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->last];
+  const fnzi_node *node = &fnzi_graph_main(plan->program)->nodes.data[s->last];
   fnzi_json_open(w, '{');
   fnzi_json_out_text(w, "kind", step_word(node, s));
   if (s->sets > 1)
     fnzi_json_out_count(w, "sets", s->sets);
   fnzi_json_out_count(w, "node", fnzi_listing_given_node(plan, s->last));
   fnzi_json_out_text(w, "op", fnzi_node_target(node));
-  if (is_applied(fnzi_graph_at(plan->program, 0), node))
+  if (is_applied(fnzi_graph_main(plan->program), node))
     fnzi_json_out_flag(w, "interpreted", true);
   if (whole_of(plan, s->last))
     fnzi_json_out_text(w, "of", whole_of(plan, s->last));
@@ -320,7 +320,7 @@ static fnz_status json_call(fnzi_json_out *w, const fnzi_pln_plan *plan, const f
 }
 
 static void json_group(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
-  const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
+  const fnzi_node *nodes = fnzi_graph_main(plan->program)->nodes.data;
   uint64_t reads, writes;
   fnzi_listing_group_bytes(plan, s, &reads, &writes);
   fnzi_json_open(w, '{');
@@ -404,7 +404,7 @@ static fnz_status json_bodies(fnzi_json_out *w, const fnzi_pln_bodies *bodies) {
   for (size_t b = 0; b < bodies->list.count; b++) {
     const fnzi_pln_body *body = &bodies->list.data[b];
     fnzi_json_open(w, '{');
-    fnzi_json_out_text(w, "graph", fnzi_graph_at(body->plan.program, 0)->name);
+    fnzi_json_out_text(w, "graph", fnzi_graph_main(body->plan.program)->name);
     fnzi_json_out_flag(w, "run", is_run(bodies, b));
     fnzi_json_open_as(w, "of", '{');
     json_region(w, &bodies->regions.data[body->region]);

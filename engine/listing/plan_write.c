@@ -142,7 +142,7 @@ static fnz_status print_executable(fnz_context *ctx, fnzi_arena *arena, const fn
   fnzi_run_state run;
   fnz_buffer text = {.data = NULL};
   const fnz_array **none;
-  FNZI_NEW(arena, fnzi_graph_at(exe->program, 0)->ninputs, &none);
+  FNZI_NEW(arena, fnzi_graph_main(exe->program)->ninputs, &none);
   FNZ_TRY(fnzi_eng_workspace_create(exe, ctx, &ws));
   memset(&run, 0, sizeof run);
   /* Take the sizes of the inputs if there are any, else the recorded sizes. */

@@ -70,7 +70,7 @@ static fnz_status print_groups(fnz_context *ctx, const staged *s, fnz_buffer *ou
     FNZI_NEW(&body->arena, shown.graphs.count, &shown.graphs.data);
     memcpy(shown.graphs.data, body->outermost->program->graphs.data,
            shown.graphs.count * sizeof *shown.graphs.data);
-    shown.graphs.data[body->graph] = *fnzi_graph_at(body->program, 0);
+    shown.graphs.data[body->graph] = *fnzi_graph_main(body->program);
     FNZ_TRY(fnzi_printf(ctx, out, "body, graph %u\n", (unsigned)body->graph));
     FNZ_TRY(print_steps(ctx, &shown, body, out));
   }

@@ -151,7 +151,7 @@ static fnz_status arrange(arranging *a, const fnz_program **out, fnzi_pln_order 
 fnz_status fnzi_pln_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
                             const fnz_program **out, fnzi_pln_order *order) {
   arranging a = {.ctx = ctx, .arena = arena, .program = program};
-  a.source = fnzi_graph_at(program, 0);
+  a.source = fnzi_graph_main(program);
   fnzi_arena_init(&a.scratch, ctx);
   fnz_status status = arrange(&a, out, order);
   fnzi_arena_free(&a.scratch);

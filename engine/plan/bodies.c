@@ -24,10 +24,6 @@ static fnzi_pln_plan *plan_of(const builder *m, uint32_t body) {
   return body == FNZI_PLN_NONE ? m->outermost : &m->out->list.data[body].plan;
 }
 
-static const fnzi_graph *graph_of(const fnzi_pln_plan *plan) {
-  return fnzi_graph_at(plan->program, 0);
-}
-
 /* --- Memory of a region -------------------------------------------------------------------------
  */
 static fnz_status take_scratch(const builder *m, fnzi_pln_region *r, size_t bytes, size_t *at) {
@@ -253,8 +249,8 @@ static fnz_status read_region(builder *m, uint32_t owner, uint32_t step) {
   fnzi_pln_plan *plan = plan_of(m, owner);
   const fnz_error had = m->ctx->error;
   fnzi_pln_region r = {.owner = owner, .step = step, .node = plan->steps.data[step].last};
-  fnz_status status =
-      fnzi_hop_read(m->ctx, m->program, &graph_of(plan)->nodes.data[r.node], &r.hop);
+  fnz_status status = fnzi_hop_read(m->ctx, m->program,
+                                    &fnzi_graph_main(plan->program)->nodes.data[r.node], &r.hop);
   if (status != FNZ_OK)
     r.why = "there is no rule for it";
   else if (m->out->list.count + r.hop.nbodies > MOST_BODIES)
@@ -279,7 +275,7 @@ static fnz_status read_regions(builder *m, uint32_t owner) {
   for (uint32_t s = 0; s < plan_of(m, owner)->steps.count; s++) {
     const fnzi_pln_step *step = &plan_of(m, owner)->steps.data[s];
     if (step->kind == FNZI_PLN_REGION &&
-        fnzi_is_hop(&graph_of(plan_of(m, owner))->nodes.data[step->last]))
+        fnzi_is_hop(&fnzi_graph_main(plan_of(m, owner)->program)->nodes.data[step->last]))
       FNZ_TRY(read_region(m, owner, s));
   }
   return FNZ_OK;
@@ -302,11 +298,12 @@ static fnz_status nest(builder *m, fnzi_pln_region *r) {
   r->buffer = (uint32_t)plan->buffers.count;
   plan->steps.data[r->step].scratch = r->buffer;
   FNZI_PUSH(m->ctx, &plan->buffers,
-            ((fnzi_pln_buffer){.kind = FNZI_PLN_TEMP,
-                               .value = fnzi_pln_result_of(&graph_of(plan)->nodes.data[r->node]),
-                               .bytes = r->bytes,
-                               .first = r->step,
-                               .last = r->step}));
+            ((fnzi_pln_buffer){
+                .kind = FNZI_PLN_TEMP,
+                .value = fnzi_pln_result_of(&fnzi_graph_main(plan->program)->nodes.data[r->node]),
+                .bytes = r->bytes,
+                .first = r->step,
+                .last = r->step}));
   return FNZ_OK;
 }
 

@@ -3,10 +3,6 @@
 #include "engine/plan/bodies.h"
 #include "run/autocast.h"
 
-static const fnzi_graph *graph_of(const fnzi_pln_plan *plan) {
-  return fnzi_graph_at(plan->program, 0);
-}
-
 /* Returns the argument as a tensor of fixed sizes; NULL: it is none. */
 static const fnz_geometry *fixed_tensor_of(const fnzi_graph *g, const fnz_arg *arg) {
   const fnz_geometry *found = fnzi_pln_tensor(g, arg);
@@ -14,7 +10,7 @@ static const fnz_geometry *fixed_tensor_of(const fnzi_graph *g, const fnz_arg *a
 }
 
 static bool is_placed(const fnzi_pln_plan *plan, const fnz_arg *arg) {
-  return fixed_tensor_of(graph_of(plan), arg) &&
+  return fixed_tensor_of(fnzi_graph_main(plan->program), arg) &&
          fnzi_pln_has_memory(plan, plan->locations[arg->u.value]);
 }
 
@@ -86,14 +82,15 @@ static bool returns_results(const fnzi_pln_plan *plan, const fnzi_pln_region *r,
     const fnz_arg *arg = &r->hop.results.args[j];
     const fnz_geometry *from = fixed_tensor_of(body, &body->outputs[j]);
     if (j < r->hop.carried.count)
-      fits = fnzi_pln_same_kind(from, fixed_tensor_of(graph_of(plan), &r->hop.carried.args[j]));
+      fits = fnzi_pln_same_kind(
+          from, fixed_tensor_of(fnzi_graph_main(plan->program), &r->hop.carried.args[j]));
     if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
       fits = fits && j < r->hop.xs.count &&
              fnzi_pln_same_kind(from, fixed_tensor_of(body, &body->inputs[j]));
     if (!fits || arg->tag == FNZ_ARG_NONE)
       continue;
     fits = is_placed(plan, arg);
-    const fnz_geometry *to = fixed_tensor_of(graph_of(plan), arg);
+    const fnz_geometry *to = fixed_tensor_of(fnzi_graph_main(plan->program), arg);
     fits = fits && (fnzi_pln_is_stacked(r, j) ? is_slice(from, to) : fnzi_pln_same_kind(from, to));
   }
   return fits;
@@ -102,7 +99,7 @@ static bool returns_results(const fnzi_pln_plan *plan, const fnzi_pln_region *r,
 /* Finds the count of iterations from the operands. Returns false if they differ. */
 static bool count_iterations(const fnzi_pln_plan *plan, fnzi_pln_region *r) {
   for (uint32_t i = 0; i < r->hop.xs.count; i++) {
-    const fnz_geometry *g = fixed_tensor_of(graph_of(plan), &r->hop.xs.args[i]);
+    const fnz_geometry *g = fixed_tensor_of(fnzi_graph_main(plan->program), &r->hop.xs.args[i]);
     if (g->rank == 0 || g->sizes[0] == 0 || (i && g->sizes[0] != r->iterations))
       return false;
     r->iterations = g->sizes[0];
@@ -123,7 +120,8 @@ const char *fnzi_pln_left_why(const fnz_program *program, const fnzi_pln_plan *p
       !are_placed(plan, hop->captured))
     return "it is given what is no tensor of fixed sizes";
   if (hop->kind == FNZI_HOP_COND && hop->pred->tag != FNZ_ARG_BOOL &&
-      !(is_placed(plan, hop->pred) && is_truth(fixed_tensor_of(graph_of(plan), hop->pred))))
+      !(is_placed(plan, hop->pred) &&
+        is_truth(fixed_tensor_of(fnzi_graph_main(plan->program), hop->pred))))
     return "its predicate is no tensor of one number";
   if (!count_iterations(plan, r))
     return "it goes along nothing";
@@ -136,7 +134,8 @@ const char *fnzi_pln_left_why(const fnz_program *program, const fnzi_pln_plan *p
     bool fits = body->ninputs == fnzi_hop_input_count(hop);
     for (uint32_t k = 0; fits && k < body->ninputs; k++) {
       bool sliced;
-      const fnz_geometry *from = fixed_tensor_of(graph_of(plan), fnzi_hop_operand(hop, k, &sliced));
+      const fnz_geometry *from =
+          fixed_tensor_of(fnzi_graph_main(plan->program), fnzi_hop_operand(hop, k, &sliced));
       const fnz_geometry *to = fixed_tensor_of(body, &body->inputs[k]);
       fits = sliced ? is_slice(to, from) : fnzi_pln_same_kind(to, from);
     }

@@ -363,7 +363,7 @@ fnz_status fnzi_pln_check(fnz_context *ctx, const fnzi_pln_plan *plan) {
   const fnzi_pln_policy policy = {.bodies = plan->bodies};
   fnzi_pln_checker c = {
       .p = {.ctx = ctx, .program = plan->program, .plan = &maps, .policy = &policy}, .plan = plan};
-  c.p.graph = fnzi_graph_at(plan->program, 0);
+  c.p.graph = fnzi_graph_main(plan->program);
   fnzi_arena_init(&maps.arena, ctx);
   fnzi_arena_init(&c.p.scratch, ctx);
   fnz_status status = check(&c);

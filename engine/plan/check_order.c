@@ -115,8 +115,8 @@ static fnz_status check(order *o, fnzi_arena *arena) {
 fnz_status fnzi_pln_arrange_check(fnz_context *ctx, const fnz_program *source,
                                   const fnz_program *result, const fnzi_pln_order *arranged) {
   order o = {.ctx = ctx,
-             .source = fnzi_graph_at(source, 0),
-             .arranged = fnzi_graph_at(result, 0),
+             .source = fnzi_graph_main(source),
+             .arranged = fnzi_graph_main(result),
              .origins = arranged->origins};
   fnzi_arena arena;
   fnzi_arena_init(&arena, ctx);

@@ -141,7 +141,7 @@ fnz_status fnzi_pln_make(fnz_context *ctx, const fnz_program *program,
                          .channels_last = policy->channels_last,
                          .origins = policy->order.origins,
                          .kinds = policy->order.kinds};
-  p.graph = fnzi_graph_at(program, 0);
+  p.graph = fnzi_graph_main(program);
   p.end = (uint32_t)p.graph->nodes.count;
   fnzi_arena_init(&out->arena, ctx);
   fnzi_arena_init(&p.scratch, ctx);

@@ -56,7 +56,7 @@ static fnz_status mark_node(fnz_context *ctx, fnzi_graph *g, const fnzi_node *no
 
 fnz_status fnzi_pln_scalars_mark(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
                                  const fnz_program **out) {
-  fnzi_graph g = *fnzi_graph_at(program, 0);
+  fnzi_graph g = *fnzi_graph_main(program);
   fnz_program *copy;
   fnzi_value *values;
   *out = program;
@@ -149,7 +149,7 @@ bool fnzi_pln_waits_for_scalars(const fnzi_graph *g, const fnzi_node *node) {
 }
 
 bool fnzi_pln_only_scalars(const fnz_program *program) {
-  const fnzi_graph *g = fnzi_graph_at(program, 0);
+  const fnzi_graph *g = fnzi_graph_main(program);
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (g->inputs[k].tag == FNZ_ARG_SYMBOL)
       return false;
@@ -165,7 +165,7 @@ bool fnzi_pln_only_scalars(const fnz_program *program) {
 
 void fnzi_pln_scalars_keep_order(const fnz_program *source, const fnz_program **arranged,
                                  fnzi_pln_policy *policy) {
-  const fnzi_graph *g = fnzi_graph_at(*arranged, 0);
+  const fnzi_graph *g = fnzi_graph_main(*arranged);
   uint32_t before = 0;
   bool keeps = true;
   for (uint32_t n = 0; keeps && n < g->nodes.count; n++) {

@@ -39,7 +39,7 @@ static fnz_status lower_value(void *user, fnz_arg *arg) {
 
 /* Returns a bit per argument that is a data-dependent scalar. */
 static uint32_t scalar_arguments(const builder *m) {
-  return m->b->scalar_kinds ? fnzi_pln_scalar_arguments(fnzi_graph_at(m->b->program, 0), m->node)
+  return m->b->scalar_kinds ? fnzi_pln_scalar_arguments(fnzi_graph_main(m->b->program), m->node)
                             : 0;
 }
 
@@ -60,7 +60,7 @@ static bool is_plain(const builder *m) {
 static fnz_status read_node(builder *m) {
   fnzi_run_state *run = &m->lowering;
   *run = (fnzi_run_state){.ctx = m->ws->ctx, .program = m->b->program, .scratch = *m->arena};
-  run->graph = fnzi_graph_at(m->b->program, 0);
+  run->graph = fnzi_graph_main(m->b->program);
   run->numbers = m->b->scalar_kinds;
   fnz_request call = {m->node->op, m->node->args, m->node->nargs, NULL, ""};
   fnz_status status = fnzi_run_lower(run, m->lower, m, &call, &m->args);
@@ -221,7 +221,7 @@ static bool have_results(const builder *m, fnzi_krn_array **outputs) {
  * differ from the program. */
 static fnzi_stp_kind_facts *shaped_of(const builder *m) {
   const fnzi_stp_kinds *shapes = m->b->mode == FNZI_STP_INTERPRETED ? NULL : m->b->kinds;
-  size_t n = (size_t)(m->node - fnzi_graph_at(m->b->program, 0)->nodes.data);
+  size_t n = (size_t)(m->node - fnzi_graph_main(m->b->program)->nodes.data);
   return shapes ? &shapes->by_kind[shapes->kinds.by_node[n]] : NULL;
 }
 

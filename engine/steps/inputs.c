@@ -1,12 +1,9 @@
 /* inputs.c - the inputs of a run, as memory of the inputs of graph 0. */
 #include "engine/steps/steps.h"
 
-static const fnzi_graph *graph_of(const fnz_workspace *ws) {
-  return fnzi_graph_at(ws->exe->program, 0);
-}
-
 static const fnzi_value *value_of(const fnz_workspace *ws, uint32_t k) {
-  return &graph_of(ws)->values.data[graph_of(ws)->inputs[k].u.value];
+  return &fnzi_graph_main(ws->exe->program)
+              ->values.data[fnzi_graph_main(ws->exe->program)->inputs[k].u.value];
 }
 
 fnz_status fnzi_stp_extent_bytes(fnz_context *ctx, const fnz_geometry *g, size_t *out) {
@@ -35,14 +32,14 @@ static fnz_status set_weight(fnz_workspace *ws, uint32_t k, const fnz_executable
 
 void fnzi_stp_inputs_set_state(fnz_workspace *ws) {
   const fnz_executable_state *s = ws->state;
-  for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(ws->exe->program)->ninputs; k++)
     if (ws->exe->inputs[k].is_tensor && ws->exe->inputs[k].in_state)
       ws->inputs[k].start = s->has_values[k] ? s->starts[k] : NULL;
 }
 
 /* Constants that were computed when the program was compiled. */
 static fnz_status set_constants(fnz_workspace *ws) {
-  for (uint32_t k = graph_of(ws)->ninputs; k < ws->exe->ninputs; k++) {
+  for (uint32_t k = fnzi_graph_main(ws->exe->program)->ninputs; k < ws->exe->ninputs; k++) {
     const fnzi_stp_input *in = &ws->exe->inputs[k];
     fnzi_stp_run_input *input = &ws->inputs[k];
     *input =
@@ -55,7 +52,7 @@ static fnz_status set_constants(fnz_workspace *ws) {
 fnz_status fnzi_stp_inputs_set_weights(fnz_workspace *ws, const fnz_executable_state *state) {
   ws->state = state;
   ws->on_device = ws->host_absent = false;
-  for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(ws->exe->program)->ninputs; k++)
     if (ws->exe->inputs[k].is_tensor && !ws->exe->inputs[k].is_passed)
       FNZ_TRY(set_weight(ws, k, state));
   return set_constants(ws);
@@ -140,7 +137,7 @@ static fnz_status check_shared(fnz_workspace *ws, uint32_t k) {
   fnzi_stp_run_input *input = &ws->inputs[k];
   if (in->slot == FNZI_PLN_NONE) {
     *input = (fnzi_stp_run_input){.layout = value_of(ws, k)->geometry};
-    for (uint32_t i = 0; i < graph_of(ws)->ninputs && !input->start; i++)
+    for (uint32_t i = 0; i < fnzi_graph_main(ws->exe->program)->ninputs && !input->start; i++)
       if (i != k && ws->exe->inputs[i].memory == in->memory && ws->exe->inputs[i].is_tensor)
         input->start = ws->inputs[i].start;
     return fnzi_stp_extent_bytes(ws->ctx, input->layout, &input->bytes);
@@ -158,14 +155,14 @@ static fnz_status check_shared(fnz_workspace *ws, uint32_t k) {
 }
 
 fnz_status fnzi_stp_inputs_set(fnz_workspace *ws, const fnz_memory *inputs) {
-  for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(ws->exe->program)->ninputs; k++) {
     const fnzi_stp_input *in = &ws->exe->inputs[k];
     if (in->slot == FNZI_PLN_NONE || in->in_state)
       continue;
     FNZ_TRY(in->is_scalar ? set_scalar(ws, k, &inputs[in->slot])
                           : set_memory(ws, k, &inputs[in->slot]));
   }
-  for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(ws->exe->program)->ninputs; k++) {
     const fnzi_stp_input *in = &ws->exe->inputs[k];
     if (in->is_tensor && in->is_passed && (in->is_shared || in->memory != k))
       FNZ_TRY(check_shared(ws, k));

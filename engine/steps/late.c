@@ -16,7 +16,7 @@ static bool is_late(const fnzi_value *value) {
 }
 
 bool fnzi_stp_inputs_are_fixed(const fnz_program *program) {
-  const fnzi_graph *g = fnzi_graph_at(program, 0);
+  const fnzi_graph *g = fnzi_graph_main(program);
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (g->inputs[k].tag == FNZ_ARG_SYMBOL ||
         (g->inputs[k].tag == FNZ_ARG_VALUE && is_late(&g->values.data[g->inputs[k].u.value])))
@@ -78,7 +78,7 @@ static fnz_status keep_graph(fnzi_arena *arena, const fnz_program *program, cons
 
 fnz_status fnzi_stp_late_hide(fnzi_arena *arena, const fnz_program *program,
                               const fnz_program **out) {
-  const fnzi_graph *real = fnzi_graph_at(program, 0);
+  const fnzi_graph *real = fnzi_graph_main(program);
   fnzi_graph g = *real;
   FNZ_TRY(hide_operators(arena, real, &g));
   FNZ_TRY(hide_values(arena, &g));
@@ -101,7 +101,7 @@ static fnz_status number_values(fnzi_arena *arena, fnzi_graph *g) {
 fnz_status fnzi_stp_late_show(fnzi_arena *arena, const fnz_program *program,
                               const fnz_program *arranged, const fnzi_pln_order *order,
                               bool *in_order, const fnz_program **out) {
-  const fnzi_graph *real = fnzi_graph_at(program, 0), *from = fnzi_graph_at(arranged, 0);
+  const fnzi_graph *real = fnzi_graph_main(program), *from = fnzi_graph_main(arranged);
   fnzi_graph g = *from;
   fnzi_node *nodes;
   uint32_t before = 0;
@@ -124,7 +124,7 @@ fnz_status fnzi_stp_late_show(fnzi_arena *arena, const fnz_program *program,
 
 fnz_status fnzi_stp_late_renumber(fnzi_arena *arena, const fnz_program *arranged,
                                   const fnz_program **out) {
-  fnzi_graph g = *fnzi_graph_at(arranged, 0);
+  fnzi_graph g = *fnzi_graph_main(arranged);
   FNZ_TRY(number_values(arena, &g));
   return keep_graph(arena, arranged, &g, arranged->graphs.count, out);
 }

@@ -13,12 +13,10 @@
 
 #include <stdlib.h>
 
-static const fnzi_graph *graph_of(const fnz_executable *exe) {
-  return fnzi_graph_at(exe->program, 0);
-}
-
 static const char *name_of(const fnz_executable *exe, uint32_t k) {
-  return graph_of(exe)->values.data[graph_of(exe)->inputs[k].u.value].name;
+  return fnzi_graph_main(exe->program)
+      ->values.data[fnzi_graph_main(exe->program)->inputs[k].u.value]
+      .name;
 }
 
 /* --- What the program says
@@ -33,7 +31,7 @@ static bool names(const fnz_guard *guard, const char *name) {
 
 static fnz_status mark_guarded(fnz_executable *exe, fnzi_map *inputs) {
   uint64_t input;
-  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++)
     if (exe->inputs[k].is_tensor)
       FNZ_TRY(fnzi_map_set(inputs, name_of(exe, k), strlen(name_of(exe, k)), k));
   for (size_t i = 0; i < fnz_program_guard_count(exe->program); i++) {
@@ -47,9 +45,9 @@ static fnz_status mark_guarded(fnz_executable *exe, fnzi_map *inputs) {
 
 fnz_status fnzi_stp_overlap_open(fnz_executable *exe) {
   fnzi_map inputs;
-  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++)
     exe->inputs[k].is_written = exe->program->inputs[k].written;
-  for (size_t i = 0; i < graph_of(exe)->noutputs; i++)
+  for (size_t i = 0; i < fnzi_graph_main(exe->program)->noutputs; i++)
     if (exe->owners[i] != FNZI_PLN_NONE)
       exe->inputs[exe->owners[i]].is_written = true;
   if (fnz_program_guard_count(exe->program) == 0)
@@ -64,7 +62,7 @@ fnz_status fnzi_stp_overlap_open(fnz_executable *exe) {
  */
 /* Pieces of memory are numbered: inputs, OUTPUT slots, the arena. */
 static uint32_t inputs_of(const fnz_workspace *ws) {
-  return graph_of(ws->exe)->ninputs;
+  return fnzi_graph_main(ws->exe->program)->ninputs;
 }
 
 static uint32_t pieces_of(const fnz_workspace *ws) {

@@ -1,10 +1,6 @@
 /* results.c - finds the memory of a result of graph 0 after a run. */
 #include "engine/steps/steps.h"
 
-static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
-  return fnzi_graph_at(b->program, 0);
-}
-
 static fnz_status number_result(fnz_workspace *ws, const fnz_arg *arg, const fnz_geometry **layout,
                                 unsigned char **start) {
   fnz_geometry *g; /* without dimensions */
@@ -26,8 +22,8 @@ static fnz_status number_result(fnz_workspace *ws, const fnz_arg *arg, const fnz
 fnz_status fnzi_stp_result(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
                            const fnz_geometry **layout, unsigned char **start) {
   const fnzi_pln_location *location = &b->plan.outputs[k];
-  if (graph_of(b)->outputs[k].tag != FNZ_ARG_VALUE)
-    return number_result(ws, &graph_of(b)->outputs[k], layout, start);
+  if (fnzi_graph_main(b->program)->outputs[k].tag != FNZ_ARG_VALUE)
+    return number_result(ws, &fnzi_graph_main(b->program)->outputs[k], layout, start);
   if (ws->old_values && ws->old_values[k]) {
     *layout = &ws->old_layouts[k];
     *start = ws->old_values[k];
@@ -38,12 +34,12 @@ fnz_status fnzi_stp_result(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
     *start = b->storages[location->buffer].data;
     return FNZ_OK;
   }
-  uint64_t v = graph_of(b)->outputs[k].u.value;
+  uint64_t v = fnzi_graph_main(b->program)->outputs[k].u.value;
   const fnzi_krn_array *array = b->values[v];
   if (!array && ws->steps)
     array = fnzi_krn_array_of(fnzi_run_steps_value(ws->steps, v));
   if (!array || !array->storage)
-    return fnzi_fail(ws->ctx, FNZ_CLASS_REF, graph_of(b)->values.data[v].name,
+    return fnzi_fail(ws->ctx, FNZ_CLASS_REF, fnzi_graph_main(b->program)->values.data[v].name,
                      "the value is undefined");
   *layout = &array->place;
   *start = array->storage->data;

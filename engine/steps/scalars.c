@@ -15,7 +15,7 @@ enum { CELL = 16 };
 /* --- While steps are made -----------------------------------------------------------------------
  */
 fnz_status fnzi_stp_scalars_open(fnz_workspace *ws, fnzi_stp_binding *b) {
-  const fnzi_graph *g = fnzi_graph_at(b->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(b->program);
   bool any = false;
   for (size_t v = 0; v < g->values.count && !any; v++)
     any = g->values.data[v].number != FNZ_ARG_DEFAULT;
@@ -31,7 +31,7 @@ fnz_status fnzi_stp_scalars_open(fnz_workspace *ws, fnzi_stp_binding *b) {
 
 fnz_status fnzi_stp_scalar_call_add(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t n,
                                     fnzi_krn_call *call, fnzi_stp_scalar_call **out) {
-  const fnzi_graph *g = fnzi_graph_at(b->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(b->program);
   const fnzi_node *node = &g->nodes.data[n];
   fnzi_stp_scalar_call *entry;
   uint64_t *values;
@@ -122,7 +122,7 @@ fnz_status fnzi_stp_scalar_cells_add(fnz_workspace *ws, fnzi_stp_binding *b,
 
 bool fnzi_stp_scalar_find(const fnzi_stp_binding *b, const fnzi_krn_call *call, uint32_t k,
                           fnz_dtype dtype, size_t *at) {
-  size_t nodes = b->scalar_calls ? fnzi_graph_at(b->program, 0)->nodes.count : 0;
+  size_t nodes = b->scalar_calls ? fnzi_graph_main(b->program)->nodes.count : 0;
   for (size_t n = 0; n < nodes; n++)
     for (const fnzi_stp_scalar_call *t = b->scalar_calls[n]; t; t = t->next)
       for (uint32_t i = 0; i < FNZI_POINT_OPERANDS && t->call == call; i++)

@@ -46,7 +46,7 @@ static void use(fnzi_stp_binding *b, const fnzi_stp_expansion *expansion) {
 
 /* Parts of a decomposed program whose source is exe->folded: nodes of the user's program. */
 static fnz_status through_folded(fnz_workspace *ws, fnzi_stp_binding *b) {
-  const fnzi_graph *graph = fnzi_graph_at(b->program, 0);
+  const fnzi_graph *graph = fnzi_graph_main(b->program);
   const uint32_t **parts;
   uint32_t *own;
   FNZI_NEW(&b->arena, b->program->graphs.count, &parts);
@@ -199,7 +199,7 @@ fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t choice, fnzi_stp_run_
   fnzi_run_state run;
   fnz_arrays *none;
   *found = false;
-  FNZI_NEW(&ws->run_arena, fnzi_graph_at(ws->exe->program, 0)->ninputs, out);
+  FNZI_NEW(&ws->run_arena, fnzi_graph_main(ws->exe->program)->ninputs, out);
   FNZ_TRY(fnz_arrays_create(ws->ctx, &none));
   options.inputs = none;
   fnz_status status = open_numbers(ws, &ws->run_arena, &options, &run);

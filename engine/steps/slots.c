@@ -5,10 +5,6 @@
 #include "engine/steps/steps.h"
 #include "program/state_io.h"
 
-static const fnzi_graph *graph_of(const fnz_executable *exe) {
-  return fnzi_graph_at(exe->program, 0);
-}
-
 /* --- Inputs ----------------------------------------------------------------------------------- */
 static fnz_status name_input(fnz_executable *exe, uint32_t k, fnzi_stp_input *in) {
   const fnz_input_spec *spec = &exe->program->inputs[k];
@@ -19,13 +15,15 @@ static fnz_status name_input(fnz_executable *exe, uint32_t k, fnzi_stp_input *in
                                                            : NULL;
   const char *target = spec->target;
   if (!target)
-    target = graph_of(exe)->values.data[graph_of(exe)->inputs[k].u.value].name;
+    target = fnzi_graph_main(exe->program)
+                 ->values.data[fnzi_graph_main(exe->program)->inputs[k].u.value]
+                 .name;
   return prefix ? fnzi_arena_dotted(&exe->arena, prefix, target, &in->name) : FNZ_OK;
 }
 
 static fnz_status describe_input(fnz_executable *exe, uint32_t k) {
   const fnz_input_spec *spec = &exe->program->inputs[k];
-  const fnz_arg *arg = &graph_of(exe)->inputs[k];
+  const fnz_arg *arg = &fnzi_graph_main(exe->program)->inputs[k];
   fnzi_stp_input *in = &exe->inputs[k];
   in->memory = fnzi_memory_of(exe->program, k);
   in->slot = FNZI_PLN_NONE;
@@ -45,7 +43,7 @@ static fnz_status describe_input(fnz_executable *exe, uint32_t k) {
  */
 /* Indexes tensors by name, constants as buffers. The first one of a name counts. */
 static fnz_status index_inputs(fnz_executable *exe, fnzi_arena *scratch, fnzi_map *inputs) {
-  for (uint32_t k = graph_of(exe)->ninputs; k-- > 0;) {
+  for (uint32_t k = fnzi_graph_main(exe->program)->ninputs; k-- > 0;) {
     const fnz_input_spec *spec = &exe->program->inputs[k];
     const char *key = exe->inputs[k].name;
     if (!exe->inputs[k].is_tensor || !spec->target)
@@ -81,8 +79,8 @@ static fnz_status find_owners(fnz_executable *exe) {
   fnzi_arena scratch;
   fnzi_map inputs;
   bool any = false;
-  FNZI_NEW(&exe->arena, graph_of(exe)->noutputs, &exe->owners);
-  for (size_t i = 0; i < graph_of(exe)->noutputs; i++) {
+  FNZI_NEW(&exe->arena, fnzi_graph_main(exe->program)->noutputs, &exe->owners);
+  for (size_t i = 0; i < fnzi_graph_main(exe->program)->noutputs; i++) {
     exe->owners[i] = FNZI_PLN_NONE;
     any = any || is_final(&exe->program->outputs[i]);
   }
@@ -91,7 +89,7 @@ static fnz_status find_owners(fnz_executable *exe) {
   fnzi_arena_init(&scratch, exe->ctx);
   fnzi_map_init(&inputs, exe->ctx);
   fnz_status status = index_inputs(exe, &scratch, &inputs);
-  for (size_t i = 0; status == FNZ_OK && i < graph_of(exe)->noutputs; i++)
+  for (size_t i = 0; status == FNZ_OK && i < fnzi_graph_main(exe->program)->noutputs; i++)
     status = find_owner(exe, &scratch, &inputs, i);
   fnzi_map_free(&inputs);
   fnzi_arena_free(&scratch);
@@ -102,15 +100,15 @@ static fnz_status find_owners(fnz_executable *exe) {
  * unless the caller passes some of it. */
 static fnz_status find_state(fnz_executable *exe) {
   bool *written, *called; /* per memory */
-  FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &written);
-  FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &called);
-  for (size_t i = 0; i < graph_of(exe)->noutputs; i++)
+  FNZI_NEW(&exe->arena, fnzi_graph_main(exe->program)->ninputs, &written);
+  FNZI_NEW(&exe->arena, fnzi_graph_main(exe->program)->ninputs, &called);
+  for (size_t i = 0; i < fnzi_graph_main(exe->program)->noutputs; i++)
     if (exe->owners[i] != FNZI_PLN_NONE)
       written[exe->inputs[exe->owners[i]].memory] = true;
-  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++)
     if (exe->inputs[k].is_tensor && exe->inputs[k].is_passed)
       called[exe->inputs[k].memory] = true;
-  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++) {
     uint32_t memory = exe->inputs[k].memory;
     exe->inputs[k].in_state = exe->inputs[k].is_tensor && written[memory] && !called[memory];
   }
@@ -132,11 +130,11 @@ static bool is_requested(const fnz_executable *exe, uint32_t k,
  * reads. */
 static fnz_status find_read_only(fnz_executable *exe, const fnz_compile_options *options) {
   bool *is_held; /* per memory */
-  FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &is_held);
-  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
+  FNZI_NEW(&exe->arena, fnzi_graph_main(exe->program)->ninputs, &is_held);
+  for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++)
     is_held[exe->inputs[k].memory] =
         is_held[exe->inputs[k].memory] || is_requested(exe, k, options);
-  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++) {
     fnzi_stp_input *in = &exe->inputs[k];
     if (!is_held[in->memory] || in->in_state || !in->is_tensor || in->is_passed)
       continue;
@@ -156,7 +154,7 @@ static fnz_status add(fnz_executable *exe, fnz_side side, fnzi_stp_slot slot) {
 }
 
 static fnz_status add_inputs(fnz_executable *exe) {
-  const fnzi_graph *g = graph_of(exe);
+  const fnzi_graph *g = fnzi_graph_main(exe->program);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     fnzi_stp_input *in = &exe->inputs[k];
     bool is_user = exe->program->inputs[k].kind == FNZ_INPUT_USER && in->is_passed;
@@ -165,10 +163,11 @@ static fnz_status add_inputs(fnz_executable *exe) {
       continue;
     const char *name = in->in_state ? in->name : g->values.data[g->inputs[k].u.value].name;
     in->slot = (uint32_t)exe->slots[side].count;
-    FNZ_TRY(add(
-        exe, side,
-        (fnzi_stp_slot){.info = {name, fnzi_pln_tensor(graph_of(exe), &g->inputs[k]), in->in_state},
-                        .input = k}));
+    FNZ_TRY(add(exe, side,
+                (fnzi_stp_slot){
+                    .info = {name, fnzi_pln_tensor(fnzi_graph_main(exe->program), &g->inputs[k]),
+                             in->in_state},
+                    .input = k}));
   }
   return FNZ_OK;
 }
@@ -178,15 +177,17 @@ static fnz_status add_output(fnz_executable *exe, const char *name, size_t k) {
   bool in_state = owner != FNZI_PLN_NONE && exe->inputs[owner].in_state;
   return add(
       exe, FNZ_SIDE_OUTPUT,
-      (fnzi_stp_slot){
-          .info = {name, fnzi_pln_tensor(graph_of(exe), &graph_of(exe)->outputs[k]), in_state},
-          .output = (uint32_t)k,
-          .is_scalar = graph_of(exe)->outputs[k].tag != FNZ_ARG_VALUE});
+      (fnzi_stp_slot){.info = {name,
+                               fnzi_pln_tensor(fnzi_graph_main(exe->program),
+                                               &fnzi_graph_main(exe->program)->outputs[k]),
+                               in_state},
+                      .output = (uint32_t)k,
+                      .is_scalar = fnzi_graph_main(exe->program)->outputs[k].tag != FNZ_ARG_VALUE});
 }
 
 /* Adds "output.K" for tensors and numbers, then the memory that inputs were moved away from. */
 static fnz_status add_results(fnz_executable *exe) {
-  const fnzi_graph *g = graph_of(exe);
+  const fnzi_graph *g = fnzi_graph_main(exe->program);
   const char *name;
   size_t number = 0;
   for (size_t k = 0; k < g->noutputs; k++) {
@@ -211,7 +212,7 @@ static fnz_status add_results(fnz_executable *exe) {
 
 /* Finds the outputs that the signature names as final values. */
 static fnz_status find_finals(fnz_executable *exe, fnzi_map *finals) {
-  const fnzi_graph *g = graph_of(exe);
+  const fnzi_graph *g = fnzi_graph_main(exe->program);
   for (size_t k = 0; k < g->noutputs; k++) {
     const fnz_output_spec *spec = &exe->program->outputs[k];
     const char *prefix = fnzi_output_kind_of(spec)->prefix, *name;
@@ -226,30 +227,32 @@ static fnz_status find_finals(fnz_executable *exe, fnzi_map *finals) {
 static fnz_status add_finals(fnz_executable *exe, fnzi_map *finals) {
   uint64_t output;
   FNZ_TRY(find_finals(exe, finals));
-  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++) {
     const fnzi_stp_input *in = &exe->inputs[k];
     if (!in->name)
       continue;
     if (fnzi_map_get(finals, in->name, strlen(in->name), &output))
       FNZ_TRY(add_output(exe, in->name, output));
     else if (exe->program->inputs[k].written)
-      FNZ_TRY(add(exe, FNZ_SIDE_OUTPUT,
-                  (fnzi_stp_slot){
-                      .info = {in->name, fnzi_pln_tensor(graph_of(exe), &graph_of(exe)->inputs[k]),
-                               in->in_state},
-                      .input = k,
-                      .is_member = true}));
+      FNZ_TRY(
+          add(exe, FNZ_SIDE_OUTPUT,
+              (fnzi_stp_slot){.info = {in->name,
+                                       fnzi_pln_tensor(fnzi_graph_main(exe->program),
+                                                       &fnzi_graph_main(exe->program)->inputs[k]),
+                                       in->in_state},
+                              .input = k,
+                              .is_member = true}));
   }
   return FNZ_OK;
 }
 
 fnz_status fnzi_stp_slots_make(fnz_executable *exe, const fnz_compile_options *options) {
   fnzi_map finals;
-  FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &exe->inputs);
-  exe->ninputs = graph_of(exe)->ninputs;
-  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
+  FNZI_NEW(&exe->arena, fnzi_graph_main(exe->program)->ninputs, &exe->inputs);
+  exe->ninputs = fnzi_graph_main(exe->program)->ninputs;
+  for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++)
     FNZ_TRY(describe_input(exe, k));
-  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++)
     if (exe->inputs[k].memory != k)
       exe->inputs[k].is_shared = exe->inputs[exe->inputs[k].memory].is_shared = true;
   FNZ_TRY(find_owners(exe));

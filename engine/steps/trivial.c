@@ -192,7 +192,7 @@ static fnz_status make(builder *m, bool interpreted) {
 fnz_status fnzi_stp_plan_trivial(fnz_context *ctx, const fnz_program *program,
                                  const fnzi_pln_policy *policy, bool interpreted,
                                  fnzi_pln_plan *out) {
-  builder m = {ctx, program, fnzi_graph_at(program, 0), policy, out};
+  builder m = {ctx, program, fnzi_graph_main(program), policy, out};
   fnz_status status = make(&m, interpreted);
   if (status != FNZ_OK)
     fnzi_pln_free(ctx, out);

@@ -34,7 +34,7 @@ static fnz_status add_value(builder *m, const char *stem, uint32_t number, const
 /* --- Inputs: the memory of targets, then what is read -------------------------------------------
  */
 static void sign(builder *m, uint32_t k, fnz_input_kind kind) {
-  fnzi_graph *g = fnzi_graph_at(m->p, 0);
+  fnzi_graph *g = fnzi_graph_main(m->p);
   g->inputs[k] = fnzi_arg_value(k);
   m->p->inputs[k].kind = kind;
   m->p->inputs[k].target = g->values.data[k].name;
@@ -114,7 +114,7 @@ static fnz_status add_node(builder *m) {
  */
 static void add_output(builder *m, uint32_t at, uint32_t k) {
   const fnzi_val_output *o = &m->call->outputs[k];
-  fnzi_graph_at(m->p, 0)->outputs[at] = m->results[k];
+  fnzi_graph_main(m->p)->outputs[at] = m->results[k];
   m->p->outputs[at].kind = o->is_target ? FNZ_OUTPUT_BUFFER_MUTATION : FNZ_OUTPUT_USER;
   if (o->is_target)
     m->p->outputs[at].target = m->p->inputs[o->value].target;

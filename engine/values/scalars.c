@@ -108,14 +108,14 @@ static bool can_take(const fnzi_val_call *call, const fnzi_val_compiled *compile
 }
 
 static void take_args(const fnzi_val_call *call, const fnz_program *p) {
-  fnz_arg *args = (fnz_arg *)(uintptr_t)fnzi_graph_at(p, 0)->nodes.data[0].args;
+  fnz_arg *args = (fnz_arg *)(uintptr_t)fnzi_graph_main(p)->nodes.data[0].args;
   for (uint32_t k = 0; k < call->op->nparams; k++)
     if (is_number(&call->args[k]))
       args[k].u = call->args[k].u;
 }
 
 static bool has_numbers_of(const fnzi_val_call *call, const fnzi_val_compiled *compiled) {
-  const fnz_arg *args = fnzi_graph_at(compiled->program, 0)->nodes.data[0].args;
+  const fnz_arg *args = fnzi_graph_main(compiled->program)->nodes.data[0].args;
   bool same = true;
   for (uint32_t k = 0; k < call->op->nparams; k++)
     same = same && (!is_number(&call->args[k]) || args[k].u.i == call->args[k].u.i);

@@ -49,7 +49,7 @@ static fnz_status replay(fnz_context *ctx, const fnz_program *program,
   const expander e = {{fnzi_dcm_set_casts(set), fnzi_dcm_set_has_pairs(set), may_expand, expand},
                       {set, o}};
   fnzi_pass_options full = {.asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT, .expander = &e.base};
-  bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
+  bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_main(program)->nodes.count;
   full.asked.views = o->views;
   full.asked.state = ends_in_writes ? FNZ_STATE_EPILOGUE : FNZ_STATE_OUTPUTS;
   full.asked.origins = o->origins;

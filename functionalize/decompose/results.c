@@ -15,7 +15,7 @@ typedef struct owning {
 /* One more node at the end, with the first of its arguments; *value becomes its result. */
 static fnz_status add_view(owning *o, size_t op, const fnz_geometry *g, const fnz_arg *second,
                            fnz_arg *value) {
-  uint32_t made, index = (uint32_t)fnzi_graph_at(o->p, 0)->nodes.count;
+  uint32_t made, index = (uint32_t)fnzi_graph_main(o->p)->nodes.count;
   fnzi_node node = {.op = &fnzi_ops[op], .noutputs = 1};
   node.nargs = (uint32_t)node.op->nparams;
   FNZI_NEW(&o->scratch, node.nargs, &node.args);
@@ -63,7 +63,7 @@ static uint64_t copied_value(const owning *o, uint64_t value) {
 }
 
 static fnz_status own(owning *o, fnz_origins *origins) {
-  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(o->p);
   FNZI_NEW(&o->scratch, g->values.count, &o->is_taken);
   for (uint32_t k = 0; k < g->noutputs; k++) {
     fnz_arg *value = &g->outputs[k];

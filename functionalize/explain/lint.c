@@ -186,7 +186,7 @@ static fnz_status add_lost(linting *l) {
 /* --- constants -------------------------------------------------------------------------------- */
 /* The first node that writes an argument in the memory of input k; NULL: a body writes it. */
 static const fnzi_node *find_writer(const linting *l, uint32_t k) {
-  const fnzi_graph *g = fnzi_graph_at(l->from, 0);
+  const fnzi_graph *g = fnzi_graph_main(l->from);
   for (size_t n = 0; n < g->nodes.count; n++) {
     const fnzi_node *node = &g->nodes.data[n];
     for (uint32_t i = 0; node->op && i < node->nargs && i < node->op->nparams; i++)
@@ -199,7 +199,7 @@ static const fnzi_node *find_writer(const linting *l, uint32_t k) {
 }
 
 static fnz_status add_constants(linting *l) {
-  const fnzi_graph *g = fnzi_graph_at(l->from, 0);
+  const fnzi_graph *g = fnzi_graph_main(l->from);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     char what[FNZI_CONSTANT_WORDS], remedy[FNZI_CONSTANT_WORDS], where[32];
     if (!fnzi_is_written_constant(l->from, l->to, k))

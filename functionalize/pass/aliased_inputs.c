@@ -29,7 +29,7 @@ static fnz_status find_first(const fnz_program *p, fnzi_map *blobs, uint32_t k, 
 }
 
 static fnz_status find(fnzi_pass_alias_sets *m, const fnz_program *p, fnzi_map *blobs) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     m->first[k] = k;
     if (g->inputs[k].tag != FNZ_ARG_VALUE)
@@ -45,7 +45,7 @@ static fnz_status find(fnzi_pass_alias_sets *m, const fnz_program *p, fnzi_map *
 fnz_status fnzi_pass_alias_sets_find(fnzi_arena *arena, const fnz_program *p,
                                      fnzi_pass_alias_sets *out) {
   fnzi_map blobs;
-  *out = (fnzi_pass_alias_sets){.count = fnzi_graph_at(p, 0)->ninputs};
+  *out = (fnzi_pass_alias_sets){.count = fnzi_graph_main(p)->ninputs};
   FNZI_NEW(arena, out->count, &out->first);
   FNZI_NEW(arena, out->count, &out->merge);
   FNZI_NEW(arena, out->count, &out->windows);

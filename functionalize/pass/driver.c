@@ -143,7 +143,7 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
   fnz_context *ctx = j->ctx;
   fnzi_pass p = {.ctx = ctx,
                  .from = j->program,
-                 .graph = fnzi_graph_at(j->program, 0),
+                 .graph = fnzi_graph_main(j->program),
                  .alias_sets = &j->alias_sets,
                  .epilogue = j->options->asked.state == FNZ_STATE_EPILOGUE,
                  .whole = j->options->whole};
@@ -187,7 +187,7 @@ fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
   fnzi_arena arena;
   bool restart = true;
   *out = NULL;
-  fnzi_task_begin(ctx, "functionalize", "nodes", fnzi_graph_at(program, 0)->nodes.count);
+  fnzi_task_begin(ctx, "functionalize", "nodes", fnzi_graph_main(program)->nodes.count);
   fnzi_arena_init(&arena, ctx);
   fnz_status status = fnzi_pass_alias_sets_find(&arena, program, &j.alias_sets);
   while (restart && status == FNZ_OK) {

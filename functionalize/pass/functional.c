@@ -179,7 +179,7 @@ static fnz_status are_own(looking *l, uint32_t graph, bool *out) {
 /* Inputs that an epilogue writes share no memory with others that are used: by a guard, or because
  * all of them are declared to lie in one memory. */
 static fnz_status is_guarded(looking *l, bool *out) {
-  const fnzi_graph *g = fnzi_graph_at(l->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(l->p);
   uint32_t memory = UINT32_MAX;
   bool *used, one = true;
   *out = l->epilogue == g->nodes.count;
@@ -202,7 +202,7 @@ static fnz_status is_guarded(looking *l, bool *out) {
 /* No value that it writes or that the graph returns is in an input that was written before: the
  * pass would copy such a value first. */
 static fnz_status are_saved(looking *l, bool *out) {
-  const fnzi_graph *g = fnzi_graph_at(l->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(l->p);
   bool *written;
   FNZI_NEW(&l->scratch, g->values.count, &written);
   for (size_t n = l->epilogue; n < g->nodes.count && *out; n++) {
@@ -239,9 +239,8 @@ static fnz_status look(looking *l, bool *out) {
 fnz_status fnzi_pass_is_functional(fnz_context *ctx, const fnz_program *program,
                                    const fnz_functionalize_options *asked, bool *out) {
   looking l = {.ctx = ctx, .p = program, .views = asked->views};
-  l.epilogue = asked->state == FNZ_STATE_EPILOGUE
-                   ? fnzi_epilogue_start(program)
-                   : (uint32_t)fnzi_graph_at(program, 0)->nodes.count;
+  l.epilogue = asked->state == FNZ_STATE_EPILOGUE ? fnzi_epilogue_start(program)
+                                                  : (uint32_t)fnzi_graph_main(program)->nodes.count;
   fnzi_arena_init(&l.scratch, ctx);
   const fnz_status status = look(&l, out);
   fnzi_arena_free(&l.scratch);

@@ -334,7 +334,7 @@ fnz_status fnz_recorder_final(fnz_backend *backend, const char *input, fnz_handl
   fnzi_rec_tape *r = backend->self;
   fnzi_rec_tape_final final = {.value = value};
   FNZ_TRY(refuse_finished(r));
-  const fnzi_graph *g = fnzi_graph_at(r->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(r->program);
   const size_t inputs = count_inputs(r);
   while (final.input < inputs && strcmp(g->values.data[final.input].name, input) != 0)
     final.input++;
@@ -351,7 +351,7 @@ fnz_status fnz_recorder_final(fnz_backend *backend, const char *input, fnz_handl
 /* Inputs are the user's; the first outputs are final values of some, the others the user's. */
 static fnz_status sign(const fnzi_rec_tape *r, const uint32_t *outputs, size_t count) {
   fnz_program *p = r->program;
-  fnzi_graph *g = fnzi_graph_at(p, 0);
+  fnzi_graph *g = fnzi_graph_main(p);
   const size_t ninputs = count_inputs(r);
   FNZI_NEW(&p->arena, ninputs, &g->inputs);
   FNZI_NEW(&p->arena, ninputs, &p->inputs);

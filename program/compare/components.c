@@ -204,7 +204,7 @@ typedef struct shelf {
 
 /* The first output whose memory output k may share, or an input behind all outputs; k if none. */
 static uint32_t shares_with(const fnzi_cmp_side *s, const shelf *by, uint32_t k) {
-  const fnz_arg *output = &fnzi_graph_at(s->p, 0)->outputs[k];
+  const fnz_arg *output = &fnzi_graph_main(s->p)->outputs[k];
   if (output->tag != FNZ_ARG_VALUE)
     return k;
   uint32_t own = fnzi_cmp_component(&s->memory, output->u.value);
@@ -214,9 +214,9 @@ static uint32_t shares_with(const fnzi_cmp_side *s, const shelf *by, uint32_t k)
 }
 
 fnz_status fnzi_cmp_sharing(fnzi_arena *arena, const fnzi_cmp_side *s, uint32_t **out) {
-  uint32_t count = fnzi_graph_at(s->p, 0)->noutputs;
+  uint32_t count = fnzi_graph_main(s->p)->noutputs;
   shelf by;
-  const fnzi_graph *g = fnzi_graph_at(s->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(s->p);
   FNZI_NEW(arena, g->values.count, &by.outputs);
   FNZI_NEW(arena, g->values.count, &by.inputs);
   for (size_t i = 0; i < g->values.count; i++)

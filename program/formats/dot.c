@@ -106,7 +106,7 @@ static fnz_status put_legend(writer *w) {
   for (uint32_t g = 0; g < w->p->graphs.count; g++)
     for (size_t n = 0; n < fnzi_graph_at(w->p, g)->nodes.count; n++)
       has[mark_of(fnzi_node_at(w->p, g, (uint32_t)n))] = true;
-  for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->noutputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(w->p)->noutputs; k++)
     has[MARK_STATE] = has[MARK_STATE] || w->p->outputs[k].target;
   writes = has[MARK_WRITE];
   FNZ_TRY(put(w, "  legend [shape=none, fillcolor=none, label=<<table border=\"0\" "
@@ -126,7 +126,7 @@ static fnz_status put_legend(writer *w) {
 /* --- weights ---------------------------------------------------------------------------------- */
 /* Marks the inputs of graph 0 that a node writes. */
 static void find_written(writer *w) {
-  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(w->p);
   for (uint32_t n = 0; n < g->nodes.count; n++) {
     const fnzi_node *node = &g->nodes.data[n];
     for (uint32_t i = 0; node->op && i < node->nargs && i < node->op->nparams; i++)
@@ -138,7 +138,7 @@ static void find_written(writer *w) {
 
 /* Marks the inputs that have a final value. */
 static fnz_status find_finals(writer *w, fnzi_map *targets) {
-  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(w->p);
   uint64_t found;
   for (uint32_t k = 0; k < g->noutputs; k++) {
     const char *target = w->p->outputs[k].target;
@@ -157,7 +157,7 @@ static fnz_status find_finals(writer *w, fnzi_map *targets) {
 /* Marks the inputs that have an ellipse even if there are many weights: weights that are only read
  * have none then. */
 static fnz_status choose_inputs(writer *w, fnzi_arena *arena) {
-  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(w->p);
   size_t weights = 0;
   FNZI_NEW(arena, g->values.count, &w->is_kept);
   find_written(w);

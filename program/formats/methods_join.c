@@ -57,7 +57,7 @@ static fnz_status differ(const joining *j, size_t i, const char *what) {
 /* --- what each weight is ---------------------------------------------------------------------- */
 /* A weight without an input is a constant. */
 static void note_inputs(joining *j) {
-  const fnzi_graph *g = fnzi_graph_at(j->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(j->p);
   uint64_t at;
   for (size_t i = 0; i < j->p->weights.count; i++)
     j->is_constant[i] = true;

@@ -15,7 +15,7 @@ static const char key[] = "fnz_state";
 /* --- pairs, written ----------------------------------------------------------------------------
  */
 static fnz_status put_pairs(fnzi_pt2_out *o, fnzi_json_out *w) {
-  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(o->p);
   int64_t number = 0;
   FNZ_TRY(fnzi_json_open(w, '{'));
   for (uint32_t k = 0; k < g->noutputs; k++) {
@@ -80,7 +80,7 @@ fnz_status fnzi_pt2_put_metadata(fnzi_pt2_out *o, fnzi_json_out *w) {
 /* --- and read ----------------------------------------------------------------------------------
  */
 static bool is_user_tensor(const fnz_program *p, uint64_t value) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (g->inputs[k].tag == FNZ_ARG_VALUE && g->inputs[k].u.value == value)
       return p->inputs[k].kind == FNZ_INPUT_USER;
@@ -89,7 +89,7 @@ static bool is_user_tensor(const fnz_program *p, uint64_t value) {
 
 /* The user output of that number, if it has the type of the input; NULL. */
 static fnz_output_spec *find_output(fnz_program *p, uint64_t input, int64_t number) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   uint32_t k = 0;
   for (int64_t left = number; k < g->noutputs; k++)
     if (fnzi_output_kind_of(&p->outputs[k])->taker == FNZI_TAKEN_BY_USER && left-- == 0)

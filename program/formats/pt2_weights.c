@@ -168,7 +168,7 @@ static fnz_status load(loader *l, const fnz_input_spec *spec, const fnz_geometry
 /* --- all weights ------------------------------------------------------------------------- */
 static fnz_status load_all(loader *l) {
   fnz_program *p = l->r->p;
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   for (uint32_t i = 0; i < g->ninputs; i++) {
     if (!fnzi_is_stored(p->inputs[i].kind))
       continue;

@@ -165,7 +165,7 @@ static fnz_status put_args(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, co
 
 /* Outputs of graph 0 may be clones that no node of the program makes. */
 static fnz_status put_results(fnzi_pt2_out *o, fnzi_json_out *w) {
-  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(o->p);
   FNZ_TRY(fnzi_json_open_as(w, "outputs", '['));
   for (uint32_t i = 0; i < g->noutputs; i++) {
     if (g->outputs[i].tag != FNZ_ARG_VALUE) {

@@ -230,7 +230,7 @@ static fnz_status add_graph(asserter *a, uint32_t graph) {
   to->noutputs = g->noutputs;
   to->returns_single = g->returns_single;
   if (graph == 0) {
-    const fnzi_graph *first = fnzi_graph_at(a->to, 0);
+    const fnzi_graph *first = fnzi_graph_main(a->to);
     a->has_news = true; /* there may be conditions without symbols */
     for (uint32_t k = 0; k < first->ninputs; k++)
       if (fnzi_is_reference(&first->inputs[k]))
@@ -288,7 +288,7 @@ static fnz_status copy(asserter *a) {
   a->computer.recorded = &a->recorded;
   a->computer.from = a->from;
   a->computer.to = a->to;
-  a->computer.source = fnzi_graph_at(a->from, 0);
+  a->computer.source = fnzi_graph_main(a->from);
   for (size_t i = 0; i < a->from->graphs.count; i++)
     FNZ_TRY(add_graph(a, (uint32_t)i));
   return check_left(a);

@@ -30,7 +30,7 @@ static fnz_status put_constants(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_ext
   status = status ? status : fnzi_json_open(w, '{');
   for (const fnzi_json *c = config ? config->u.first : NULL; !status && c; c = c->next) {
     bool is_named = false;
-    for (uint32_t k = 0; k < fnzi_graph_at(o->p, 0)->ninputs && !is_named; k++)
+    for (uint32_t k = 0; k < fnzi_graph_main(o->p)->ninputs && !is_named; k++)
       is_named = o->p->inputs[k].target && strcmp(o->p->inputs[k].target, c->key) == 0;
     if (!is_named)
       continue;
@@ -122,7 +122,7 @@ static fnz_status put_config(fnzi_pt2_out *o, folder *f, bool constants) {
   fnzi_json_out writer = {.ctx = o->ctx, .out = &f->text}, *w = &writer;
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_open_as(w, "config", '{'));
-  for (uint32_t k = 0; k < fnzi_graph_at(o->p, 0)->ninputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(o->p)->ninputs; k++) {
     const fnz_input_spec *in = &o->p->inputs[k];
     bool is_param = in->kind == FNZ_INPUT_PARAMETER;
     bool is_weight = fnzi_is_stored(in->kind);

@@ -21,7 +21,7 @@ static bool is_plain(const fnz_arg *arg) {
 }
 
 static const fnz_geometry *geometry_of(const fnzi_pt2_out *o, uint32_t input) {
-  return fnzi_value_at(o->p, 0, fnzi_graph_at(o->p, 0)->inputs[input].u.value)->geometry;
+  return fnzi_value_at(o->p, 0, fnzi_graph_main(o->p)->inputs[input].u.value)->geometry;
 }
 
 /* The input is a weight, which PyTorch loads by its record and its storage offset. */
@@ -39,7 +39,7 @@ static fnz_status check_input(const fnzi_pt2_out *o, uint32_t k) {
         o->ctx, FNZ_CLASS_UNSUPPORTED, name,
         "a stored tensor with symbolic sizes cannot be expressed in a .pt2 file; make it a "
         "user input, or give it the sizes of its data");
-  const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->inputs[k];
+  const fnz_arg *arg = &fnzi_graph_main(o->p)->inputs[k];
   if (in->kind == FNZ_INPUT_LITERAL && !fnzi_is_reference(arg) && !is_plain(arg))
     return fnzi_pt2_cannot(o, name,
                            "an input that is neither a tensor nor a single number or text");
@@ -60,7 +60,7 @@ static fnz_status refuse_sharing(const fnzi_pt2_out *o, uint32_t k, uint32_t oth
 /* The targets of mutations; ends with fnzi_map_free() also after a failure. */
 static fnz_status find_targets(const fnzi_pt2_out *o, fnzi_map *out) {
   fnzi_map_init(out, o->ctx);
-  for (uint32_t k = 0; k < fnzi_graph_at(o->p, 0)->noutputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(o->p)->noutputs; k++) {
     const fnz_output_spec *spec = &o->p->outputs[k];
     if (fnzi_output_is_mutation(spec))
       FNZ_TRY(fnzi_map_set(out, spec->target, strlen(spec->target), 1));
@@ -71,12 +71,12 @@ static fnz_status find_targets(const fnzi_pt2_out *o, fnzi_map *out) {
 static bool is_target(const fnzi_pt2_out *o, const fnzi_map *targets, uint32_t k) {
   uint64_t found;
   const char *target = o->p->inputs[k].target;
-  return fnzi_graph_at(o->p, 0)->inputs[k].tag == FNZ_ARG_VALUE && target &&
+  return fnzi_graph_main(o->p)->inputs[k].tag == FNZ_ARG_VALUE && target &&
          fnzi_map_get(targets, target, strlen(target), &found);
 }
 
 static fnz_status leave_out(fnzi_pt2_out *o) {
-  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(o->p);
   uint32_t *finals;
   bool *used;
   FNZI_NEW(&o->arena, g->values.count, &o->left_out);
@@ -86,7 +86,7 @@ static fnz_status leave_out(fnzi_pt2_out *o) {
   /* Per first input of a memory: 1 + an input by whose name the signature has its final value. */
   fnzi_map targets;
   fnz_status status = find_targets(o, &targets);
-  for (uint32_t k = 0; k < fnzi_graph_at(o->p, 0)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(o->p)->ninputs; k++)
     if (is_loaded(o, k) && is_target(o, &targets, k))
       finals[fnzi_memory_of(o->p, k)] = k + 1;
   fnzi_map_free(&targets);
@@ -105,7 +105,7 @@ static fnz_status leave_out(fnzi_pt2_out *o) {
  * the value of all, since PyTorch loads weights of one record as windows of one memory. For user
  * inputs that holds only if the caller passes one tensor twice. */
 static fnz_status check_sharing(fnzi_pt2_out *o) {
-  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(o->p);
   bool *used;
   uint32_t *needed; /* per first input of a memory: 1 + the input that a node takes */
   FNZI_NEW(&o->arena, g->values.count, &used);
@@ -151,7 +151,7 @@ static fnz_status check_output(const fnzi_pt2_out *o, uint32_t k) {
 enum { IS_FINAL = 1, IS_WRITTEN = 2 };
 
 static fnz_status plan(fnzi_pt2_out *o) {
-  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(o->p);
   uint8_t *marks;
   uint64_t *copied;
   FNZI_NEW(&o->arena, g->values.count, &marks);
@@ -185,7 +185,7 @@ static fnz_status plan(fnzi_pt2_out *o) {
 }
 
 fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o) {
-  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(o->p);
   for (uint32_t k = 0; k < g->ninputs; k++)
     FNZ_TRY(fnzi_pt2_go_on(o, check_input(o, k), 0, FNZI_NO_NODE));
   FNZ_TRY(leave_out(o));
@@ -202,7 +202,7 @@ fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o) {
  */
 static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
   const fnz_input_spec *in = &o->p->inputs[k];
-  const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->inputs[k];
+  const fnz_arg *arg = &fnzi_graph_main(o->p)->inputs[k];
   /* A literal without a name was a user input in the file. */
   bool is_literal = in->kind == FNZ_INPUT_LITERAL && in->target && *in->target;
   fnz_input_kind kind = in->kind == FNZ_INPUT_LITERAL && !is_literal ? FNZ_INPUT_USER : in->kind;
@@ -235,7 +235,7 @@ static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
 
 static fnz_status put_output(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
   const fnz_output_spec *out = &o->p->outputs[k];
-  const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->outputs[k];
+  const fnz_arg *arg = &fnzi_graph_main(o->p)->outputs[k];
   const fnzi_pt2_kind row = fnzi_pt2_output_kinds[out->kind];
   bool is_user = out->kind == FNZ_OUTPUT_USER;
   FNZ_TRY(fnzi_json_open(w, '{'));
@@ -259,7 +259,7 @@ static fnz_status put_output(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
 }
 
 fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out *w) {
-  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(o->p);
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_open_as(w, "input_specs", '['));
   for (uint32_t k = 0; k < g->ninputs; k++)
@@ -281,7 +281,7 @@ static bool is_users_output(const fnzi_pt2_out *o, uint32_t k) {
 
 /* The names of what users see, if the file listed them. */
 static fnz_status put_user_outputs(fnzi_pt2_out *o, fnzi_json_out *w) {
-  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(o->p);
   FNZ_TRY(fnzi_json_open(w, '['));
   for (uint32_t k = 0; k < g->noutputs; k++) {
     if (!is_users_output(o, k))
@@ -304,7 +304,7 @@ static bool is_users(fnz_input_kind is) {
 
 /* Finds the arguments and results of a call; none if all of them are the file's own. */
 static fnz_status find_leaves(fnzi_pt2_out *o, fnzi_pt2_leaves *inputs, fnzi_pt2_leaves *outputs) {
-  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(o->p);
   const char **names;
   *inputs = *outputs = (fnzi_pt2_leaves){NULL, 0};
   if (!fnzi_io_has_pairs(o->p))
@@ -384,7 +384,7 @@ static fnz_status put_spec(fnzi_pt2_out *o, fnzi_json_out *w, const char *key, s
 /* For a program that did not come from a .pt2 file: all inputs by position, one result bare or a
  * tuple. */
 static fnz_status put_plain_call(fnzi_pt2_out *o, fnzi_json_out *w) {
-  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(o->p);
   size_t inputs = 0, outputs = 0;
   for (uint32_t k = 0; k < g->ninputs; k++)
     inputs += is_users(o->p->inputs[k].kind);

@@ -88,7 +88,7 @@ fnz_status fnzi_parse_input_sharing(fnzi_parser *r, fnz_input_spec *spec) {
 
 /* `is` and `in` take an input, or an output by its number. */
 static fnz_status parse_source(fnzi_parser *r, bool itself, fnz_output_spec *spec) {
-  const fnzi_graph *g = fnzi_graph_at(r->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(r->p);
   int64_t number;
   if (r->x.kind == FNZI_TOKEN_VALUE) {
     spec->sharing = itself ? FNZ_SHARING_INPUT : FNZ_SHARING_INPUT_VIEW;

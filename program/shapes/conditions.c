@@ -124,7 +124,7 @@ static fnz_status add_conditions(fnzi_size_facts *f, const fnzi_sizes *s, bool e
 /* A size of a value of the first graph, which every run makes, is not negative. Nodes of a body may
  * not run. */
 fnz_status fnzi_size_facts_add_sizes(fnzi_size_facts *f, const fnzi_sizes *s) {
-  const fnzi_graph *g = fnzi_graph_at(s->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(s->program);
   FNZ_TRY(add_conditions(f, s, true));
   FNZ_TRY(add_conditions(f, s, false));
   for (size_t i = 0; i < g->values.count; i++) {

@@ -104,7 +104,7 @@ static void add_taken(taken *t, const fnzi_expr *e) {
 }
 
 static void find_taken(const fnzi_sizes *s, taken *t) {
-  const fnzi_graph *graph = fnzi_graph_at(s->program, 0);
+  const fnzi_graph *graph = fnzi_graph_main(s->program);
   for (size_t n = 0; n < graph->nodes.count; n++) {
     const fnzi_node *node = &graph->nodes.data[n];
     for (uint32_t i = 1; i < node->nargs && node->args[0].tag == FNZ_ARG_VALUE; i++) {
@@ -175,7 +175,7 @@ static bool takes_number(const fnzi_node *node) {
 /* The lengths that a negative index counts from: sizes of tensors that nodes take together with
  * symbolic scalars. */
 static fnz_status find_ends(const special *p, fnzi_arena *arena, numbers *ends) {
-  const fnzi_graph *graph = fnzi_graph_at(p->s->program, 0);
+  const fnzi_graph *graph = fnzi_graph_main(p->s->program);
   for (size_t n = 0; n < graph->nodes.count; n++) {
     const fnzi_node *node = &graph->nodes.data[n];
     const fnz_geometry *g = NULL;
@@ -225,7 +225,7 @@ static fnz_status set_from_end(special *p, fnzi_arena *arena) {
  */
 /* How long a piece may be: numbers that nodes take beside symbolic ones. */
 static fnz_status find_lengths(const special *p, numbers *lengths) {
-  const fnzi_graph *graph = fnzi_graph_at(p->s->program, 0);
+  const fnzi_graph *graph = fnzi_graph_main(p->s->program);
   for (size_t n = 0; n < graph->nodes.count; n++) {
     const fnzi_node *node = &graph->nodes.data[n];
     for (uint32_t i = 1; i < node->nargs && takes_number(node); i++)

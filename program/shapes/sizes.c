@@ -252,7 +252,7 @@ fnz_status fnzi_sizes_adopt(const fnzi_sizes *s, fnzi_point *point, const fnzi_s
 }
 
 fnz_status fnzi_sizes_match(const fnzi_sizes *s, fnzi_point *point, const fnz_program *numbers) {
-  const fnzi_graph *g = fnzi_graph_at(s->program, 0), *other = fnzi_graph_at(numbers, 0);
+  const fnzi_graph *g = fnzi_graph_main(s->program), *other = fnzi_graph_main(numbers);
   for (uint32_t k = 0; k < g->ninputs && k < other->ninputs; k++) {
     if (g->inputs[k].tag != FNZ_ARG_VALUE || other->inputs[k].tag != FNZ_ARG_VALUE)
       continue;
@@ -344,7 +344,7 @@ enum {
 
 static fnz_status count_elements(const fnzi_sizes *s, fnzi_point *point, bool fixed, int64_t most,
                                  fnzi_arena *arena, bool *out) {
-  const fnzi_graph *graph = fnzi_graph_at(s->program, 0);
+  const fnzi_graph *graph = fnzi_graph_main(s->program);
   int64_t elements = 0;
   for (size_t i = 0; i < graph->values.count && *out; i++) {
     const fnz_geometry *g = NULL, *from = graph->values.data[i].geometry;

@@ -222,7 +222,7 @@ fnz_status fnzi_eag_tensor_store(fnzi_eag_interp *in, const fnzi_eag_window *w, 
 static fnz_status note_write(fnzi_eag_interp *in, const fnzi_run_memory *memory,
                              const fnz_geometry *g) {
   fnzi_run_state *run = &in->run;
-  for (size_t k = 0; k < fnzi_graph_at(run->program, 0)->ninputs; k++) {
+  for (size_t k = 0; k < fnzi_graph_main(run->program)->ninputs; k++) {
     fnzi_run_binding *b = &run->bindings[k];
     bool meet = true;
     if (b->memory != memory || b->written)

@@ -35,7 +35,7 @@ static const char *device_of_operands(const fnzi_node *node, const char *const *
 
 /* The device of each value of graph 0, NULL if no node names it. */
 static fnz_status find_devices(fnzi_arena *arena, const fnz_program *p, const char ***out) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   FNZI_NEW(arena, g->values.count, out);
   for (size_t n = 0; n < g->nodes.count; n++) {
     const fnzi_node *node = &g->nodes.data[n];
@@ -53,7 +53,7 @@ static fnz_status find_devices(fnzi_arena *arena, const fnz_program *p, const ch
 
 /* The next output.K from graph output *at on; NULL when there are no more. */
 static const fnz_arg *next_result(const fnz_program *p, size_t *at) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   while (*at < g->noutputs && !fnzi_output_is_result(&p->outputs[*at]))
     ++*at;
   return *at < g->noutputs ? &g->outputs[(*at)++] : NULL;

@@ -26,7 +26,7 @@ enum {
 
 /* The value is the input itself, seen through views: nothing was written. */
 static bool is_view_of_input(const fnz_program *p, uint64_t value) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   uint32_t node;
   while ((node = g->values.data[value].node) != FNZI_NO_NODE) {
     const fnzi_node *n = &g->nodes.data[node];
@@ -41,7 +41,7 @@ static bool is_view_of_input(const fnz_program *p, uint64_t value) {
 /* The output says that the memory of an input was written, not only that the input is moved or gets
  * other sizes. */
 static bool is_written(const fnz_program *p, size_t output) {
-  const fnz_arg *value = &fnzi_graph_at(p, 0)->outputs[output];
+  const fnz_arg *value = &fnzi_graph_main(p)->outputs[output];
   const fnz_output_spec *spec = &p->outputs[output];
   bool is_final = spec->kind == FNZ_OUTPUT_MEMORY_MUTATION ||
                   (spec->kind == FNZ_OUTPUT_INPUT_MUTATION && !spec->set);
@@ -52,7 +52,7 @@ static bool is_written(const fnz_program *p, size_t output) {
 /* The names of written inputs, and of inputs that must share no memory, as keys: a program may have
  * as many of either as it has inputs. */
 static fnz_status name_inputs(const fnz_program *p, fnzi_map *written, fnzi_map *guarded) {
-  for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++)
+  for (size_t k = 0; k < fnzi_graph_main(p)->noutputs; k++)
     if (is_written(p, k))
       FNZ_TRY(fnzi_map_set(written, p->outputs[k].target, strlen(p->outputs[k].target), 1));
   for (size_t k = 0; k < p->guards.count; k++)
@@ -74,7 +74,7 @@ static bool has_name(const fnzi_map *names, const char *name) {
  * program reads or writes count. */
 static const char *unguarded(const fnz_program *p, const bool *read, const fnzi_map *written,
                              const fnzi_map *guarded) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   uint32_t first = UINT32_MAX;
   bool any_written = false, apart = false;
   const char *found = NULL;
@@ -96,7 +96,7 @@ static const char *unguarded(const fnz_program *p, const bool *read, const fnzi_
 
 static fnz_status find_unguarded(fnz_context *ctx, const fnz_program *p, fnzi_arena *arena,
                                  const char **out) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   fnzi_map written, guarded;
   bool *read;
   *out = NULL;

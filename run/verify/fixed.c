@@ -131,7 +131,7 @@ static fnz_status has_mixed_blobs(fnz_context *ctx, const fnz_program *p, bool *
 
 /* Some input shares memory with one of another dtype. */
 static bool has_mixed_inputs(const fnz_program *p) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     uint32_t first = fnzi_memory_of(p, k);
     if (first != k && fnzi_value_at(p, 0, g->inputs[k].u.value)->geometry->dtype !=

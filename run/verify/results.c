@@ -44,7 +44,7 @@ static fnz_status keep_series(void *user, const char *name, const fnz_geometry *
 
 /* The node of an output in the original, " (node ...)"; "" for a result that is no output. */
 static void origin(const fnz_program *p, const char *name, char out[192]) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   size_t number = 0;
   out[0] = '\0';
   for (size_t k = 0; k < g->noutputs; k++) {
@@ -202,7 +202,7 @@ static const fnzi_run_series met_series = {fnzi_hash_series_make, fnzi_hash_seri
 
 static size_t count_tokens(const fnz_program *p) {
   size_t count = 0;
-  for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++)
+  for (size_t k = 0; k < fnzi_graph_main(p)->noutputs; k++)
     count += p->outputs[k].kind == FNZ_OUTPUT_TOKEN;
   return count;
 }

@@ -22,7 +22,7 @@ bool fnzi_ver_writes(const fnz_program *p) {
 }
 
 bool fnzi_ver_sharing_is_said(const fnz_program *p) {
-  for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++)
+  for (size_t k = 0; k < fnzi_graph_main(p)->noutputs; k++)
     if (fnzi_output_is_mutation(&p->outputs[k]) || p->outputs[k].window ||
         p->outputs[k].sharing != FNZ_SHARING_NEW)
       return true;
@@ -139,7 +139,7 @@ static fnz_status say_finals(const saying *a, fnzi_arena *arena) {
 
 /* Outputs name inputs as they are in the end, and final values name outputs: hence twice. */
 static fnz_status say_all(fnzi_arena *arena, fnzi_ver_sights *s) {
-  saying a = {.s = s, .graph = fnzi_graph_at(s->program, 0)};
+  saying a = {.s = s, .graph = fnzi_graph_main(s->program)};
   size_t number = 0;
   FNZI_NEW(arena, a.graph->noutputs, &a.outputs);
   FNZI_NEW(arena, a.graph->values.count, &a.input_of);
@@ -161,7 +161,7 @@ static fnz_status say_all(fnzi_arena *arena, fnzi_ver_sights *s) {
 
 fnz_status fnzi_ver_sights_open(fnzi_arena *arena, const fnz_program *p, bool on_memory,
                                 fnzi_ver_sights *out) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   *out = (fnzi_ver_sights){.program = p, .ninputs = g->ninputs, .on_memory = on_memory};
   out->is_said = !on_memory || fnzi_ver_sharing_is_said(p);
   out->is_unknown = p->says_no_sharing && out->is_said;
@@ -195,7 +195,7 @@ fnz_status fnzi_ver_sights_see(fnzi_arena *arena, fnzi_ver_sights *s, const fnzi
   }
   g->sizes = numbers;
   g->strides = numbers + rank;
-  const fnz_arg *arg = &fnzi_graph_at(s->program, 0)->outputs[shown->k];
+  const fnz_arg *arg = &fnzi_graph_main(s->program)->outputs[shown->k];
   const fnz_geometry *recorded =
       shown->is_input ? NULL : fnzi_value_at(s->program, 0, arg->u.value)->geometry;
   *to = (fnzi_ver_sight){shown->tensor, shown->memory, g, recorded, false};
@@ -205,7 +205,7 @@ fnz_status fnzi_ver_sights_see(fnzi_arena *arena, fnzi_ver_sights *s, const fnzi
 /* A functional program keeps views, so it was run on memory, but it says no more than others of
  * what its bodies give. */
 void fnzi_ver_sights_doubt(fnzi_ver_sights *s) {
-  const fnzi_graph *g = fnzi_graph_at(s->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(s->program);
   for (size_t k = 0; !s->is_said && k < g->noutputs; k++) {
     const fnzi_value *v =
         g->outputs[k].tag == FNZ_ARG_VALUE ? &g->values.data[g->outputs[k].u.value] : NULL;
@@ -252,9 +252,8 @@ static void put_name(const comparing *c, uint64_t rank, char out[96]) {
   if (rank >= s->ninputs)
     snprintf(out, 96, "output.%llu", (unsigned long long)(rank - s->ninputs));
   else
-    snprintf(
-        out, 96, "input %%%.80s",
-        fnzi_value_at(s->program, 0, fnzi_graph_at(s->program, 0)->inputs[rank].u.value)->name);
+    snprintf(out, 96, "input %%%.80s",
+             fnzi_value_at(s->program, 0, fnzi_graph_main(s->program)->inputs[rank].u.value)->name);
 }
 
 static void put_standing(const comparing *c, const standing *at, uint64_t rank, char out[128]) {
@@ -428,7 +427,7 @@ static fnz_status check_views(fnz_context *ctx, const fnzi_ver_sights *s, size_t
 
 static fnz_status match_inputs(comparing *c, fnzi_arena *arena) {
   const fnzi_ver_sights *a = c->a.of, *b = c->b.of;
-  const fnzi_graph *g = fnzi_graph_at(b->program, 0);
+  const fnzi_graph *g = fnzi_graph_main(b->program);
   fnzi_map names;
   fnz_status status = FNZ_OK;
   FNZI_NEW(arena, a->ninputs, &c->match);
@@ -439,7 +438,7 @@ static fnz_status match_inputs(comparing *c, fnzi_arena *arena) {
     if (name != NULL)
       status = fnzi_map_set(&names, name, strlen(name), k);
   }
-  g = fnzi_graph_at(a->program, 0);
+  g = fnzi_graph_main(a->program);
   for (uint32_t k = 0; k < a->ninputs; k++) {
     uint64_t found = UINT32_MAX;
     const char *name =
@@ -459,7 +458,7 @@ static fnz_status compare_all(comparing *c) {
       FNZ_TRY(compare_one(c, k, &a->inputs[k], &b->inputs[c->match[k]]));
   for (size_t k = 0; k < a->nresults && k < b->nresults; k++)
     FNZ_TRY(compare_one(c, a->ninputs + k, &a->results[k], &b->results[k]));
-  for (size_t k = 0; b->is_said && k < fnzi_graph_at(b->program, 0)->noutputs; k++)
+  for (size_t k = 0; b->is_said && k < fnzi_graph_main(b->program)->noutputs; k++)
     FNZ_TRY(check_views(c->ctx, b, k));
   return FNZ_OK;
 }

@@ -104,7 +104,7 @@ static void put_element(const fnz_array *a, size_t i, uint64_t random) {
 }
 
 fnz_arrays *inputs_of(fnz_context *ctx, const fnz_program *p, uint64_t seed) {
-  const fnzi_graph *graph = fnzi_graph_at(p, 0);
+  const fnzi_graph *graph = fnzi_graph_main(p);
   fnz_arrays *out;
   OK(ctx, fnz_arrays_create(ctx, &out));
   for (uint32_t i = 0; i < graph->ninputs; i++) {

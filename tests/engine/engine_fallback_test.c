@@ -28,7 +28,7 @@ fnz_status __wrap_fnzi_pln_make(fnz_context *ctx, const fnz_program *program,
 fnz_status __wrap_fnzi_pln_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
                                    const fnz_program **out, fnzi_pln_order *order) {
   FNZ_TRY(__real_fnzi_pln_arrange(ctx, arena, program, out, order));
-  const fnzi_graph *g = fnzi_graph_at(*out, 0);
+  const fnzi_graph *g = fnzi_graph_main(*out);
   size_t last = g->nodes.count - 1;
   if (!wrong.order)
     return FNZ_OK;

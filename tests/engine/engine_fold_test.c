@@ -80,7 +80,7 @@ typedef struct made {
 static made made_of(fnz_program *p) {
   made m = {.p = p};
   m.exe = compile(ctx, m.p);
-  m.count = m.exe->ninputs - fnzi_graph_at(m.p, 0)->ninputs;
+  m.count = m.exe->ninputs - fnzi_graph_main(m.p)->ninputs;
   ck_assert(!m.exe->folded == !m.count);
   return m;
 }

@@ -27,7 +27,7 @@ static void lie(const char *inputs, const char *nodes, const char *layouts) {
   fnzi_pln_plan plan = {0};
   OK(ctx, fnzi_pln_make(ctx, p, &policy, &plan));
   OK(ctx, fnzi_pln_check(ctx, &plan));
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   ck_assert_uint_eq(g->nodes.count, strlen(layouts));
   for (size_t n = 0; n < g->nodes.count; n++) {
     const fnz_geometry *map = plan.locations[fnzi_pln_result_of(&g->nodes.data[n])].map;

@@ -25,7 +25,7 @@ static void count_steps(const fnz_executable *exe, fnz_context *ctx, tally *t) {
                                   ? NULL
                                   : fnzi_node_at(b->program, 0, b->thunks.data[k].node);
       t->applied += node && b->thunks.data[k].kind == FNZI_STP_THUNK_INTERPRET &&
-                    fnzi_pln_has_scalar_arguments(fnzi_graph_at(b->program, 0), node);
+                    fnzi_pln_has_scalar_arguments(fnzi_graph_main(b->program), node);
     }
     t->groups += b->scalar_cells.bytes > 0;
   }
@@ -265,7 +265,7 @@ START_TEST(the_checker_proves_kinds_and_numbers) {
     FAILS(s.ctx, "INTERNAL", fnzi_pln_check(s.ctx, &plan));
     plan.kinds.by_node[n] = had;
   }
-  fnzi_node *nodes = fnzi_graph_at(arranged, 0)->nodes.data, first = nodes[0];
+  fnzi_node *nodes = fnzi_graph_main(arranged)->nodes.data, first = nodes[0];
   uint32_t *origins = (uint32_t *)(uintptr_t)policy.order.origins, origin = origins[0];
   ck_assert(fnzi_op_is_item(first.op));
   nodes[0] = nodes[1];

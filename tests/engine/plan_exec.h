@@ -579,7 +579,7 @@ static inline fnz_status exec_steps(exec *e) {
 static inline fnz_status exec_plan_on(fnz_context *ctx, fnz_backend *cpu, const fnzi_pln_plan *plan,
                                       const fnzi_dev_schedule *route, const bool *stays, exec *e) {
   *e = (exec){.ctx = ctx, .plan = plan, .cpu = cpu, .state = 12345, .route = route, .stays = stays};
-  e->graph = fnzi_graph_at(plan->program, 0);
+  e->graph = fnzi_graph_main(plan->program);
   fnzi_arena_init(&e->arena, ctx);
   fnz_status status = exec_steps(e);
   fnzi_arena_free(&e->arena);

@@ -224,7 +224,7 @@ END_TEST
 /* --- Fixtures ----------------------------------------------------------------------------- */
 /* Some programs are about sizes that no memory has: these are proved only. */
 static bool fits(const fnz_program *f) {
-  const fnzi_graph *g = fnzi_graph_at(f, 0);
+  const fnzi_graph *g = fnzi_graph_main(f);
   size_t sum = 0, bytes;
   for (size_t v = 0; v < g->values.count; v++) {
     const fnz_geometry *geometry = g->values.data[v].geometry;

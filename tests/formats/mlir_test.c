@@ -100,7 +100,7 @@ static void fill(const fnz_array *a, void *data, uint64_t *seed) {
 }
 
 static fnz_arrays *inputs_of(const fnz_program *p) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   fnz_arrays *out;
   uint64_t seed = 7;
   OK(ctx, fnz_arrays_create(ctx, &out));
@@ -247,7 +247,7 @@ static fnz_status add_weight(fnz_program *p, uint32_t input, size_t bytes) {
         bytes == 3 ? (unsigned char)(i & 1) : (unsigned char)i;
   fnz_status status =
       fnzi_weight_add(p, p->inputs[input].target, blob,
-                      fnzi_value_at(p, 0, fnzi_graph_at(p, 0)->inputs[input].u.value)->geometry);
+                      fnzi_value_at(p, 0, fnzi_graph_main(p)->inputs[input].u.value)->geometry);
   fnzi_blob_release(blob);
   return status;
 }

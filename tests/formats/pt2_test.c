@@ -61,7 +61,7 @@ static char *model_of(const char *name) {
 START_TEST(in_place_add) {
   fixture f;
   must_read(&f, load_fixture("alias_001.pt2"));
-  const fnzi_graph *g = fnzi_graph_at(f.program, 0);
+  const fnzi_graph *g = fnzi_graph_main(f.program);
   ck_assert_uint_eq(g->nodes.count, 1);
   const fnzi_node *n = &g->nodes.data[0];
   ck_assert_str_eq(fnzi_node_target(n), "add_.Tensor");
@@ -135,7 +135,7 @@ START_TEST(symbolic_sizes) {
   ck_assert_str_eq(f.program->ranges.data[0].symbol, "s77");
   ck_assert_int_eq(f.program->ranges.data[0].min, 4);
   ck_assert_int_eq(f.program->ranges.data[0].max, 4096);
-  for (size_t i = 0; i < fnzi_graph_at(f.program, 0)->values.count; i++) {
+  for (size_t i = 0; i < fnzi_graph_main(f.program)->values.count; i++) {
     const fnz_geometry *g = fnzi_value_at(f.program, 0, i)->geometry;
     if (!g || !g->symbols || !g->symbols[0])
       continue;
@@ -358,7 +358,7 @@ START_TEST(literals_and_tokens) {
                      "\"input_specs\": [{\"token\": {\"arg\": {\"name\": \"t\"}}}, "
                      "{\"constant_input\": {\"name\": \"k\", \"value\": {\"as_int\": 3}}}, ");
   OK(f.ctx, read_with(&f, fnzi_read_json, b, strlen(b)));
-  const fnzi_graph *g = fnzi_graph_at(f.program, 0);
+  const fnzi_graph *g = fnzi_graph_main(f.program);
   ck_assert_int_eq(f.program->inputs[0].kind, FNZ_INPUT_TOKEN);
   ck_assert_int_eq(g->inputs[0].tag, FNZ_ARG_TOKEN);
   ck_assert_int_eq(f.program->inputs[1].kind, FNZ_INPUT_LITERAL);

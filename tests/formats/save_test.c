@@ -33,7 +33,7 @@ static void end(void) {
 /* Weights of 0 to some thousand bytes, all different. */
 static fnz_status add_weights(fnz_program *p) {
   for (uint32_t i = 1; i <= WEIGHTS; i++) {
-    const fnzi_value *v = fnzi_value_at(p, 0, fnzi_graph_at(p, 0)->inputs[i].u.value);
+    const fnzi_value *v = fnzi_value_at(p, 0, fnzi_graph_main(p)->inputs[i].u.value);
     size_t bytes = (size_t)v->geometry->sizes[0];
     fnzi_blob *blob;
     FNZ_TRY(fnzi_blob_create(p->ctx, bytes, &blob));

@@ -304,7 +304,7 @@ START_TEST(state_is_written_at_the_end) {
     options.state = FNZ_STATE_EPILOGUE;
     if (fnz_functionalize(ctx, p, &options, &f) == FNZ_OK) {
       check_epilogue(f);
-      ck_assert_uint_eq(fnzi_graph_at(f, 0)->noutputs, fnzi_graph_at(p, 0)->noutputs);
+      ck_assert_uint_eq(fnzi_graph_main(f)->noutputs, fnzi_graph_main(p)->noutputs);
       check_forms(situations[i].name, f);
       OK(ctx, fnz_verify(ctx, p, f, NULL, WITH_TRIALS(3), NULL));
     } else {

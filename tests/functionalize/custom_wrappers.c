@@ -74,7 +74,7 @@ START_TEST(wrapped_out_operators_fill_new_tensors) {
   OK(ctx, fnz_op_declare(ctx, "fixture::twice(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", NULL));
   OK(ctx, read_fixture("out.pt2", &p));
   size_t filled = 0;
-  for (uint32_t k = 1; k < fnzi_graph_at(p, 0)->nodes.count; k++) {
+  for (uint32_t k = 1; k < fnzi_graph_main(p)->nodes.count; k++) {
     const fnzi_node *call = fnzi_node_at(p, 0, k), *maker;
     if (strcmp(fnzi_node_target(call), "fixture::twice") != 0)
       continue;

@@ -195,7 +195,7 @@ static bool is_view_of_pairs(const fnzi_node *node) {
 }
 
 static void check_no_complex(const fnz_program *p, const char *text) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   for (size_t v = 0; v < g->values.count; v++)
     if (fnzi_is_complex(g->values.data[v].geometry->dtype))
       ck_assert_msg(is_view_of_pairs(&g->nodes.data[g->values.data[v].node]), "%s is left of %s",

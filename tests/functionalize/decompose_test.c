@@ -28,7 +28,7 @@ static void expect(const fnz_decompose_options *o, const char *want) {
   char text[512] = "";
   size_t used = 0;
   fnz_program *p = program_of(ctx, inputs, body), *made = taken_apart(p, o);
-  const fnzi_graph *g = fnzi_graph_at(made, 0);
+  const fnzi_graph *g = fnzi_graph_main(made);
   for (size_t n = 0; n < g->nodes.count; n++)
     used += (size_t)snprintf(text + used, sizeof text - used, "%s ",
                              fnzi_node_target(&g->nodes.data[n]));
@@ -243,7 +243,7 @@ static void check_program(size_t i, const char *set) {
   fnz_program *p = program_of(ctx, programs[i][0], programs[i][1]), *made = taken_apart(p, &o);
   fnz_arrays *given = draw(ctx, p), *before = results_of(ctx, p, given),
              *after = results_of(ctx, made, given);
-  const fnzi_graph *g = fnzi_graph_at(made, 0);
+  const fnzi_graph *g = fnzi_graph_main(made);
   for (size_t n = 0; n < g->nodes.count; n++) {
     ck_assert_msg(fnz_decomposition_keeps(set, g->nodes.data[n].op), "%s is left of %s",
                   fnzi_node_target(&g->nodes.data[n]), programs[i][1]);

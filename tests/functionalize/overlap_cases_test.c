@@ -47,7 +47,7 @@ static fnz_program *read_program(testing *t) {
 }
 
 static const fnz_geometry *input_of(const fnz_program *p, const char *name) {
-  for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(p)->ninputs; k++)
     if (strcmp(fnzi_value_at(p, 0, k)->name, name) == 0)
       return fnzi_value_at(p, 0, k)->geometry;
   ck_abort_msg("no input %s", name);

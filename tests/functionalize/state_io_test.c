@@ -82,11 +82,11 @@ static void must_be_near(const char *name, const fnz_array *want, const void *da
 static size_t open_states(const fnz_program *source, const fnz_program *io, held *out) {
   static char finals[MOST][80];
   size_t count = 0;
-  for (uint32_t k = 0; k < fnzi_graph_at(source, 0)->ninputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(source)->ninputs; k++) {
     const fnz_input_spec spec = source->inputs[k];
-    const char *name = fnzi_value_at(source, 0, fnzi_graph_at(source, 0)->inputs[k].u.value)->name;
+    const char *name = fnzi_value_at(source, 0, fnzi_graph_main(source)->inputs[k].u.value)->name;
     bool is_held = false;
-    for (uint32_t i = 0; i < fnzi_graph_at(io, 0)->noutputs; i++)
+    for (uint32_t i = 0; i < fnzi_graph_main(io)->noutputs; i++)
       is_held = is_held || (io->outputs[i].target && strcmp(io->outputs[i].target, name) == 0);
     if (!is_held || spec.kind == FNZ_INPUT_USER)
       continue;
@@ -127,7 +127,7 @@ static fnz_arrays *inputs_of(const fnz_arrays *steps, int step, const fnz_progra
 
 /* New values are results; they become what the caller holds. */
 static void take(const fnz_program *io, const fnz_arrays *got, held *states, size_t count) {
-  for (uint32_t k = 0; k < fnzi_graph_at(io, 0)->noutputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(io)->noutputs; k++) {
     char name[32];
     snprintf(name, sizeof name, "output.%u", k);
     for (size_t i = 0; i < count && io->outputs[k].target; i++)
@@ -203,7 +203,7 @@ START_TEST(a_state_is_written_in_place) {
   fnz_executable_state *none;
   float cache[64 * 4] = {0}, x[4] = {1, 2, 3, 4}, y[4];
   int64_t at = 3;
-  const fnzi_graph *g = fnzi_graph_at(io, 0);
+  const fnzi_graph *g = fnzi_graph_main(io);
   options.donated = donated;
   options.ndonated = 1;
   options.threads = 1;

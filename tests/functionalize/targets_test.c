@@ -17,7 +17,7 @@ static void expect(const char *target, const char *inputs, const char *body, con
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
   p = program_of(ctx, inputs, body);
   OK(ctx, fnz_target_prepare(ctx, fnz_target_find(target), p, &made));
-  const fnzi_graph *g = fnzi_graph_at(made, 0);
+  const fnzi_graph *g = fnzi_graph_main(made);
   for (size_t n = 0; n < g->nodes.count; n++)
     used += (size_t)snprintf(text + used, sizeof text - used, "%s ",
                              fnzi_node_target(&g->nodes.data[n]));
@@ -93,7 +93,7 @@ START_TEST(what_a_target_makes_wrong_is_taken_apart) {
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
   p = program_of(ctx, inputs, training);
   OK(ctx, fnz_target_prepare(ctx, fnz_target_find("onnx"), p, &made));
-  const fnzi_graph *g = fnzi_graph_at(made, 0);
+  const fnzi_graph *g = fnzi_graph_main(made);
   for (size_t n = 0; n < g->nodes.count; n++)
     strcat(strcat(text, fnzi_node_target(&g->nodes.data[n])), " ");
   ck_assert_ptr_null(strstr(text, "batch_norm "));

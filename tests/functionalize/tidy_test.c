@@ -271,7 +271,7 @@ START_TEST(returned_strides_are_eagers) {
                                   "return %t, %c");
   static const int64_t wanted[2][2] = {{1, 3}, {2, 1}};
   OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
-  const fnzi_graph *g = fnzi_graph_at(f, 0);
+  const fnzi_graph *g = fnzi_graph_main(f);
   ck_assert_uint_eq(g->noutputs, 2);
   for (int k = 0; k < 2; k++) {
     const fnz_geometry *out = fnzi_value_at(f, 0, g->outputs[k].u.value)->geometry;

@@ -19,7 +19,7 @@ static void expect(const char *inputs, const char *call, const char *want) {
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
   p = program_of(ctx, inputs, body);
   OK(ctx, fnz_target_prepare(ctx, fnz_target_find("tvm"), p, &made));
-  const fnzi_graph *g = fnzi_graph_at(made, 0);
+  const fnzi_graph *g = fnzi_graph_main(made);
   for (size_t n = 0; n < g->nodes.count; n++)
     used += (size_t)snprintf(text + used, sizeof text - used, "%s ",
                              fnzi_node_target(&g->nodes.data[n]));

@@ -21,7 +21,7 @@ static inline void fill_drawn(const fnz_geometry *g, void *data, size_t k) {
 
 static inline fnz_arrays *draw(fnz_context *ctx, const fnz_program *p) {
   fnz_arrays *given;
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   OK(ctx, fnz_arrays_create(ctx, &given));
   for (size_t k = 0; k < g->ninputs; k++) {
     const fnzi_value *v = fnzi_value_at(p, 0, g->inputs[k].u.value);

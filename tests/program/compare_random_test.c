@@ -24,7 +24,7 @@ static fnz_program *draw(size_t i) {
 
 /* Two neighbours change places, whether they depend on each other or not. */
 static void swap(fnz_program *p, uint32_t i) {
-  fnzi_graph *g = fnzi_graph_at(p, 0);
+  fnzi_graph *g = fnzi_graph_main(p);
   fnzi_node first = g->nodes.data[i];
   g->nodes.data[i] = g->nodes.data[i + 1];
   g->nodes.data[i + 1] = first;

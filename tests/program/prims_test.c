@@ -107,7 +107,7 @@ END_TEST
 /* --- Names ------------------------------------------------------------------------------------ */
 static size_t count_prims(const fnz_program *p) {
   size_t n = 0;
-  for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->nodes.count; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(p)->nodes.count; k++)
     n += strncmp(fnzi_node_target(fnzi_node_at(p, 0, k)), "prims::", strlen("prims::")) == 0;
   return n;
 }
@@ -118,7 +118,7 @@ START_TEST(they_become_aten) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     fnz_program *p = made_functional(read_program(names[i])), *core;
     fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
-    for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->nodes.count; k++) {
+    for (uint32_t k = 0; k < fnzi_graph_main(p)->nodes.count; k++) {
       const fnz_op *op = fnzi_node_at(p, 0, k)->op;
       ck_assert_msg(!op || !fnzi_builtin_prim(op), "%s: %s", names[i], fnz_op_name(op));
     }

@@ -110,7 +110,7 @@ START_TEST(regions_are_gone) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     fnz_program *p = read_program(names[i]);
     OK(ctx, fnz_program_verify(ctx, p));
-    for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->nodes.count; k++)
+    for (uint32_t k = 0; k < fnzi_graph_main(p)->nodes.count; k++)
       ck_assert_ptr_nonnull(fnzi_node_at(p, 0, k)->op);
     fnz_program_destroy(p);
   }

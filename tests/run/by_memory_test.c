@@ -33,7 +33,7 @@ static const body bodies[] = {
 
 static fnz_arrays *inputs_of(const fnz_program *p) {
   fnz_arrays *arrays;
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   OK(ctx, fnz_arrays_create(ctx, &arrays));
   for (uint32_t k = 0; k < g->ninputs; k++) {
     const fnzi_value *v = fnzi_value_at(p, 0, g->inputs[k].u.value);

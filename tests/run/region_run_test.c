@@ -29,7 +29,7 @@ static fnz_program *parse(const char *text) {
 /* Every input gets 1, 2, 4, 8, ...; bools the first of `p`. */
 static fnz_arrays *inputs_of(const fnz_program *p, bool first_bool) {
   fnz_arrays *arrays;
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_graph *g = fnzi_graph_main(p);
   OK(ctx, fnz_arrays_create(ctx, &arrays));
   for (uint32_t k = 0; k < g->ninputs; k++) {
     if (g->inputs[k].tag != FNZ_ARG_VALUE)

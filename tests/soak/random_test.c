@@ -96,7 +96,7 @@ START_TEST(mismatches_are_found) {
     choices_start(&c, 9, i);
     OK(ctx, fnzi_random_program(ctx, NULL, &c, &counts, &p));
     if (fnz_functionalize(ctx, p, NULL, &f) == FNZ_OK && fnz_node_count(f, 0) > 0) {
-      fnzi_graph *g = fnzi_graph_at(f, 0);
+      fnzi_graph *g = fnzi_graph_main(f);
       for (uint32_t k = 0; k < g->noutputs; k++)
         for (uint32_t n = 0; n < g->ninputs; n++)
           if (g->outputs[k].tag == FNZ_ARG_VALUE &&

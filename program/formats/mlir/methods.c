@@ -12,7 +12,7 @@ static const fnzi_weight *weight_of(const fnzi_mlir *w, uint32_t input) {
 }
 
 static bool is_written(const fnzi_mlir *w, uint32_t input) {
-  for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->noutputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(w->p)->noutputs; k++)
     if (w->finals[k] == (int64_t)input)
       return true;
   return false;
@@ -85,7 +85,7 @@ static fnz_status join_weight(fnzi_mlir *all, fnzi_mlir *w, uint32_t input, uint
 }
 
 static fnz_status join_method(fnzi_mlir *all, fnzi_mlir *w) {
-  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(w->p);
   FNZI_NEW(&w->arena, g->ninputs, &w->weights);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     const fnzi_weight *weight = weight_of(w, k);
@@ -109,7 +109,7 @@ fnz_status fnzi_mlir_join(fnzi_mlir *all, size_t count) {
   for (size_t m = 0; m < count; m++) {
     fnzi_mlir *w = &all[m];
     /* A weight that any function stores is a global in all functions that read it. */
-    for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++)
+    for (uint32_t k = 0; k < fnzi_graph_main(w->p)->ninputs; k++)
       if (w->weights[k] != UINT32_MAX && w->module->weights.data[w->weights[k]].is_stored &&
           w->roles[k] == FNZI_MLIR_ARGUMENT)
         w->roles[k] = FNZI_MLIR_GLOBAL;

@@ -37,7 +37,7 @@ static fnz_status put_result_comment(fnzi_mlir *w, fnz_buffer *out, uint32_t k, 
 }
 
 static fnz_status put_comments(fnzi_mlir *w, fnz_buffer *out) {
-  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(w->p);
   uint32_t number = 0, user = 0;
   if (w->module->count > 1)
     FNZ_TRY(
@@ -66,7 +66,7 @@ static fnz_status put_comments(fnzi_mlir *w, fnz_buffer *out) {
 /* --- the beginning of the function ------------------------------------------------------------ */
 
 static fnz_status put_head(fnzi_mlir *w, fnz_buffer *out) {
-  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(w->p);
   const char *comma = "";
   FNZ_TRY(put(w, out, "  func.func @"));
   const char *function = w->module->methods[w->method].name;
@@ -82,7 +82,7 @@ static fnz_status put_head(fnzi_mlir *w, fnz_buffer *out) {
       continue;
     FNZ_TRY(put(w, out, comma));
     /* The argument whose memory is overwritten has a name of its own: "%.m3" of input 3. */
-    const fnz_arg *input = &fnzi_graph_at(w->p, 0)->inputs[k];
+    const fnz_arg *input = &fnzi_graph_main(w->p)->inputs[k];
     const char *name;
     if (w->roles[k] == FNZI_MLIR_OVERWRITTEN) {
       FNZ_TRY(fnzi_printf(w->ctx, out, "%%.m%u: ", k));
@@ -102,7 +102,7 @@ static fnz_status put_head(fnzi_mlir *w, fnz_buffer *out) {
 
 /* A global, or memory that is overwritten later, as the value that the nodes read. */
 static fnz_status put_load(fnzi_mlir *w, fnz_buffer *out, uint32_t k) {
-  const fnz_arg *input = &fnzi_graph_at(w->p, 0)->inputs[k];
+  const fnz_arg *input = &fnzi_graph_main(w->p)->inputs[k];
   const fnz_geometry *g = fnzi_value_at(w->p, 0, input->u.value)->geometry;
   const char *name;
   FNZ_TRY(fnzi_mlir_name(w, &w->frames[0], input->u.value, &name));
@@ -123,7 +123,7 @@ static fnz_status put_load(fnzi_mlir *w, fnz_buffer *out, uint32_t k) {
 
 /* --- its end ---------------------------------------------------------------------------------- */
 static fnz_status put_store(fnzi_mlir *w, uint32_t output, uint32_t input) {
-  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(w->p);
   const fnz_geometry *to = fnzi_value_at(w->p, 0, g->inputs[input].u.value)->geometry;
   const fnz_geometry *from = fnzi_value_at(w->p, 0, g->outputs[output].u.value)->geometry;
   fnz_buffer *out = &w->body;
@@ -150,7 +150,7 @@ static fnz_status put_store(fnzi_mlir *w, uint32_t output, uint32_t input) {
 
 /* Stores, then the results, whose types stay in w->args for the head. */
 static fnz_status put_end(fnzi_mlir *w) {
-  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(w->p);
   for (uint32_t k = 0; k < g->noutputs; k++) {
     int64_t input = fnzi_mlir_final_of(w, k);
     if (input >= 0 && !fnzi_mlir_is_result(w, k))
@@ -176,7 +176,7 @@ static fnz_status put_function_of(fnzi_mlir *w, fnz_buffer *out) {
   FNZ_TRY(put_nodes(w));
   FNZ_TRY(put_end(w));
   FNZ_TRY(put_head(w, out));
-  for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_main(w->p)->ninputs; k++)
     if (w->roles[k] == FNZI_MLIR_GLOBAL || w->roles[k] == FNZI_MLIR_MUTABLE ||
         w->roles[k] == FNZI_MLIR_OVERWRITTEN)
       FNZ_TRY(put_load(w, out, k));

@@ -274,7 +274,7 @@ static fnz_status put_next(fnzi_mlir *w) {
 }
 
 fnz_status fnzi_mlir_put_graphs(fnzi_mlir *w) {
-  while (w->depth > 1 || w->frames[0].node < fnzi_graph_at(w->p, 0)->nodes.count)
+  while (w->depth > 1 || w->frames[0].node < fnzi_graph_main(w->p)->nodes.count)
     FNZ_TRY(fnzi_mlir_top(w)->node < top_graph(w)->nodes.count ? put_next(w) : close_region(w));
   return FNZ_OK;
 }

@@ -110,7 +110,7 @@ static fnz_status bind(shaper *s, const fnz_arg *input) {
 }
 
 fnz_status fnzi_mlir_put_shapes(fnzi_mlir *w, fnz_buffer *out) {
-  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(w->p);
   shaper s = {.w = w, .out = out};
   fnz_status status = FNZ_OK;
   fnzi_exprs_init(&s.set, w->ctx);

@@ -22,7 +22,7 @@ static int64_t find_final(const fnzi_mlir *w, const fnzi_map *first, const fnz_o
 }
 
 static fnz_status find_finals(fnzi_mlir *w) {
-  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(w->p);
   fnzi_map first;
   FNZI_NEW(&w->arena, g->noutputs, &w->finals);
   fnzi_map_init(&first, w->ctx);
@@ -41,7 +41,7 @@ static fnz_status find_finals(fnzi_mlir *w) {
 
 /* The final value has other sizes than its memory. */
 static bool moves(const fnzi_mlir *w, uint32_t output, uint32_t input) {
-  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(w->p);
   const fnz_arg *from = &g->outputs[output], *to = &g->inputs[input];
   if (from->tag != FNZ_ARG_VALUE || to->tag != FNZ_ARG_VALUE)
     return true;
@@ -52,7 +52,7 @@ static bool moves(const fnzi_mlir *w, uint32_t output, uint32_t input) {
 
 /* IREE cannot overwrite integers (docs/iree/overwrite_integers.mlir): they stay results. */
 static bool can_be_overwritten(const fnzi_mlir *w, uint32_t input) {
-  const fnz_arg *value = &fnzi_graph_at(w->p, 0)->inputs[input];
+  const fnz_arg *value = &fnzi_graph_main(w->p)->inputs[input];
   return value->tag == FNZ_ARG_VALUE &&
          !fnzi_is_integer(fnzi_value_at(w->p, 0, value->u.value)->geometry->dtype);
 }
@@ -78,8 +78,8 @@ static fnz_status place_state(fnzi_mlir *w, uint32_t output) {
 /* An argument stays one though nothing uses it; a weight does not. */
 static uint8_t first_role(const fnzi_mlir *w, uint32_t k, bool used) {
   fnz_input_kind kind = w->p->inputs[k].kind;
-  if (fnzi_graph_at(w->p, 0)->inputs[k].tag != FNZ_ARG_VALUE &&
-      fnzi_graph_at(w->p, 0)->inputs[k].tag != FNZ_ARG_SYMBOL)
+  if (fnzi_graph_main(w->p)->inputs[k].tag != FNZ_ARG_VALUE &&
+      fnzi_graph_main(w->p)->inputs[k].tag != FNZ_ARG_SYMBOL)
     return FNZI_MLIR_UNUSED; /* a number that the program knows */
   if (!fnzi_is_stored(kind))
     return FNZI_MLIR_ARGUMENT;
@@ -89,7 +89,7 @@ static uint8_t first_role(const fnzi_mlir *w, uint32_t k, bool used) {
 }
 
 fnz_status fnzi_mlir_find_roles(fnzi_mlir *w) {
-  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  const fnzi_graph *g = fnzi_graph_main(w->p);
   bool *used;
   FNZI_NEW(&w->arena, g->values.count, &used);
   FNZI_NEW(&w->arena, g->ninputs, &w->roles);
@@ -104,7 +104,7 @@ fnz_status fnzi_mlir_find_roles(fnzi_mlir *w) {
 
 bool fnzi_mlir_is_result(const fnzi_mlir *w, uint32_t output) {
   int64_t k = fnzi_mlir_final_of(w, output);
-  const fnz_arg *value = &fnzi_graph_at(w->p, 0)->outputs[output];
+  const fnz_arg *value = &fnzi_graph_main(w->p)->outputs[output];
   if (value->tag == FNZ_ARG_NONE || value->tag == FNZ_ARG_TOKEN)
     return false;
   return k < 0 || w->roles[k] == FNZI_MLIR_ARGUMENT;

@@ -144,7 +144,7 @@ static fnz_status put_value(fnzi_mlir *w, fnz_buffer *out, const fnzi_weight *we
 }
 
 fnz_status fnzi_mlir_put_globals(fnzi_mlir *w, fnz_buffer *out) {
-  for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++) {
+  for (uint32_t k = 0; k < fnzi_graph_main(w->p)->ninputs; k++) {
     if (is_global(w->roles[k]) && !weight_of(w, k))
       return fnzi_fail(w->ctx, FNZ_CLASS_REF, w->p->inputs[k].target, "there is no such weight");
     if (is_global(w->roles[k]) && fnzi_mlir_is_first(w, k)) {
@@ -176,7 +176,7 @@ fnz_status fnzi_mlir_put_weights(fnzi_mlir *all, size_t count, fnz_buffer *out,
   FNZI_NEW(arena, most, &arrays);
   for (size_t m = 0; m < count; m++) {
     fnzi_mlir *w = &all[m];
-    for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++) {
+    for (uint32_t k = 0; k < fnzi_graph_main(w->p)->ninputs; k++) {
       bool is_inline = is_global(w->roles[k]) && w->options.weights == FNZ_MLIR_WEIGHTS_INLINE;
       if (!fnzi_mlir_is_first(w, k) || is_inline)
         continue;
