@@ -26,7 +26,7 @@ static const unsigned char order[10][WORDS] = {
     {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
 };
 
-static uint64_t rotate(uint64_t x, int by) {
+static uint64_t digest_rotate(uint64_t x, int by) {
   return x >> by | x << (64 - by);
 }
 
@@ -39,13 +39,13 @@ static inline uint64_t load(const unsigned char *b) {
 static inline void step(uint64_t *a, uint64_t *b, uint64_t *c, uint64_t *d, uint64_t x,
                         uint64_t y) {
   *a += *b + x;
-  *d = rotate(*d ^ *a, 32);
+  *d = digest_rotate(*d ^ *a, 32);
   *c += *d;
-  *b = rotate(*b ^ *c, 24);
+  *b = digest_rotate(*b ^ *c, 24);
   *a += *b + y;
-  *d = rotate(*d ^ *a, 16);
+  *d = digest_rotate(*d ^ *a, 16);
   *c += *d;
-  *b = rotate(*b ^ *c, 63);
+  *b = digest_rotate(*b ^ *c, 63);
 }
 
 static inline void round_of(uint64_t v[WORDS], const uint64_t m[WORDS], const unsigned char *o) {
@@ -60,7 +60,7 @@ static inline void round_of(uint64_t v[WORDS], const uint64_t m[WORDS], const un
 }
 
 /* `taken` counts this block. */
-static void mix(fnzi_digest *d, const unsigned char *block, bool is_last) {
+static void digest_mix(fnzi_digest *d, const unsigned char *block, bool is_last) {
   uint64_t v[WORDS], m[WORDS];
   for (int i = 0; i < WORDS; i++)
     m[i] = load(block + 8 * i);
@@ -88,11 +88,11 @@ void fnzi_digest_add(fnzi_digest *d, const void *bytes, size_t size) {
     size_t left = FNZI_DIGEST_BLOCK - d->used, n = size < left ? size : left;
     if (d->used == 0 && size > FNZI_DIGEST_BLOCK) {
       d->taken += FNZI_DIGEST_BLOCK;
-      mix(d, at, false);
+      digest_mix(d, at, false);
       n = FNZI_DIGEST_BLOCK;
     } else if (!left) {
       d->taken += FNZI_DIGEST_BLOCK;
-      mix(d, d->block, false);
+      digest_mix(d, d->block, false);
       d->used = n = 0;
     } else {
       memcpy(d->block + d->used, at, n);
@@ -115,7 +115,7 @@ fnz_status fnzi_digest_add_all(fnz_context *ctx, fnzi_digest *d, const void *byt
 void fnzi_digest_end(fnzi_digest *d, unsigned char out[FNZI_DIGEST_BYTES]) {
   memset(d->block + d->used, 0, FNZI_DIGEST_BLOCK - d->used);
   d->taken += d->used;
-  mix(d, d->block, true);
+  digest_mix(d, d->block, true);
   for (int i = 0; i < FNZI_DIGEST_BYTES; i++)
     out[i] = (unsigned char)(d->state[i / 8] >> 8 * (i % 8));
 }

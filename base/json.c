@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* --- structure -------------------------------------------------------------------------------- */
-static fnz_status put(fnzi_json_out *w, const char *text, size_t size) {
+static fnz_status json_put(fnzi_json_out *w, const char *text, size_t size) {
   if (w->status == FNZ_OK)
     w->status = fnzi_put(w->ctx, w->out, text, size);
   return w->status;
@@ -32,7 +32,7 @@ static void separate(fnzi_json_out *w) {
   if (!w->has_key && !w->breaks && in_lines(w))
     fnzi_json_break(w, w->lists[w->nlists - 1].indent);
   if (w->follows)
-    put(w, ", ", w->breaks ? 1 : 2);
+    json_put(w, ", ", w->breaks ? 1 : 2);
   begin_line(w);
   w->follows = true;
   w->has_key = false;
@@ -42,7 +42,7 @@ fnz_status fnzi_json_open(fnzi_json_out *w, char bracket) {
   separate(w);
   w->follows = false;
   w->depth++;
-  return put(w, &bracket, 1);
+  return json_put(w, &bracket, 1);
 }
 
 fnz_status fnzi_json_open_lines(fnzi_json_out *w, const char *key, char bracket, int indent,
@@ -64,20 +64,20 @@ fnz_status fnzi_json_close(fnzi_json_out *w, char bracket) {
   begin_line(w);
   w->follows = true;
   w->depth--;
-  return put(w, &bracket, 1);
+  return json_put(w, &bracket, 1);
 }
 
 static fnz_status end_key(fnzi_json_out *w) {
   w->follows = false;
   w->has_key = true;
-  return put(w, ": ", 2);
+  return json_put(w, ": ", 2);
 }
 
 fnz_status fnzi_json_key(fnzi_json_out *w, const char *key) {
   separate(w);
-  put(w, "\"", 1);
-  put(w, key, strlen(key));
-  put(w, "\"", 1);
+  json_put(w, "\"", 1);
+  json_put(w, key, strlen(key));
+  json_put(w, "\"", 1);
   return end_key(w);
 }
 
@@ -156,7 +156,7 @@ fnz_status fnzi_json_out_string(fnzi_json_out *w, const char *s, size_t size) {
 /* --- numbers ---------------------------------------------------------------------------------- */
 fnz_status fnzi_json_out_raw(fnzi_json_out *w, const char *json, size_t size) {
   separate(w);
-  return put(w, json, size);
+  return json_put(w, json, size);
 }
 
 fnz_status fnzi_json_out_bool(fnzi_json_out *w, bool value) {

@@ -7,25 +7,25 @@
 /* SipHash-1-3: one round for each eight bytes, three at the end. Without the key an attacker cannot
  * choose keys that fall into one place; what mixes less lets differences of late bytes, or of one
  * byte and another, pass under every key. */
-static uint64_t rotate(uint64_t x, int by) {
+static uint64_t map_rotate(uint64_t x, int by) {
   return x << by | x >> (64 - by);
 }
 
-static void mix(uint64_t v[4]) {
+static void map_mix(uint64_t v[4]) {
   v[0] += v[1];
   v[2] += v[3];
-  v[1] = rotate(v[1], 13) ^ v[0];
-  v[3] = rotate(v[3], 16) ^ v[2];
-  v[0] = rotate(v[0], 32) + v[3];
+  v[1] = map_rotate(v[1], 13) ^ v[0];
+  v[3] = map_rotate(v[3], 16) ^ v[2];
+  v[0] = map_rotate(v[0], 32) + v[3];
   v[2] += v[1];
-  v[3] = rotate(v[3], 21) ^ v[0];
-  v[1] = rotate(v[1], 17) ^ v[2];
-  v[2] = rotate(v[2], 32);
+  v[3] = map_rotate(v[3], 21) ^ v[0];
+  v[1] = map_rotate(v[1], 17) ^ v[2];
+  v[2] = map_rotate(v[2], 32);
 }
 
 static void absorb(uint64_t v[4], uint64_t word) {
   v[3] ^= word;
-  mix(v);
+  map_mix(v);
   v[0] ^= word;
 }
 
@@ -43,7 +43,7 @@ uint64_t fnzi_hash(const fnz_context *ctx, const void *key, size_t size) {
   absorb(v, last);
   v[2] ^= 0xff;
   for (int i = 0; i < 3; i++)
-    mix(v);
+    map_mix(v);
   return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 

@@ -133,7 +133,7 @@ enum { AT_OFFSET = 8, AT_LEFT = 8, AT_SEEDED = 12, AT_NEXT = 16, AT_WORDS = 24 }
 enum { AT_NORMAL = AT_WORDS + 8 * FNZI_MT_WORDS + 8, AT_HAS_NORMAL = AT_NORMAL + 16 };
 enum { AT_SINGLE = AT_HAS_NORMAL + 8, AT_HAS_SINGLE = AT_SINGLE + 4 };
 
-static void put(unsigned char *to, int bytes, uint64_t v) {
+static void random_put(unsigned char *to, int bytes, uint64_t v) {
   for (int i = 0; i < bytes; i++)
     to[i] = (unsigned char)(v >> 8 * i);
 }
@@ -156,18 +156,18 @@ static void save_words(const fnz_generator *generator, unsigned char *to) {
   if (g.left == 0)
     make_words(&g);
   memset(to, 0, FNZ_GENERATOR_STATE_BYTES);
-  put(to, 8, g.seed);
-  put(to + AT_LEFT, 4, (uint64_t)g.left);
-  put(to + AT_SEEDED, 4, 1);
-  put(to + AT_NEXT, 8, g.next);
+  random_put(to, 8, g.seed);
+  random_put(to + AT_LEFT, 4, (uint64_t)g.left);
+  random_put(to + AT_SEEDED, 4, 1);
+  random_put(to + AT_NEXT, 8, g.next);
   for (int i = 0; i < FNZI_MT_WORDS; i++)
-    put(to + AT_WORDS + 8 * i, 8, g.words[i]);
+    random_put(to + AT_WORDS + 8 * i, 8, g.words[i]);
   memcpy(&normal, &g.double_normal, sizeof normal);
   memcpy(&single, &g.single_normal, sizeof single);
-  put(to + AT_NORMAL, 8, g.has_double ? normal : 0);
-  put(to + AT_HAS_NORMAL, 4, g.has_double);
-  put(to + AT_SINGLE, 4, g.has_single ? single : 0);
-  put(to + AT_HAS_SINGLE, 1, g.has_single);
+  random_put(to + AT_NORMAL, 8, g.has_double ? normal : 0);
+  random_put(to + AT_HAS_NORMAL, 4, g.has_double);
+  random_put(to + AT_SINGLE, 4, g.has_single ? single : 0);
+  random_put(to + AT_HAS_SINGLE, 1, g.has_single);
 }
 
 void fnz_generator_save_state(const fnz_generator *generator, void *bytes) {
@@ -175,8 +175,8 @@ void fnz_generator_save_state(const fnz_generator *generator, void *bytes) {
     save_words(generator, bytes);
     return;
   }
-  put(bytes, 8, generator->seed);
-  put((unsigned char *)bytes + AT_OFFSET, 8, generator->offset);
+  random_put(bytes, 8, generator->seed);
+  random_put((unsigned char *)bytes + AT_OFFSET, 8, generator->offset);
 }
 
 static fnz_status restore_offset(fnz_generator *generator, fnz_context *ctx,

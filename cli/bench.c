@@ -122,7 +122,7 @@ static int by_time(const void *a, const void *b) {
 }
 
 /* Prints the steps of a run, the slowest first. */
-static int print_steps(const cli_call *call, const fnz_step_time *times, size_t count) {
+static int bench_print_steps(const cli_call *call, const fnz_step_time *times, size_t count) {
   fnz_step_time *sorted = calloc(count + 1, sizeof *sorted);
   if (!sorted)
     return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
@@ -143,7 +143,7 @@ static int print_steps(const cli_call *call, const fnz_step_time *times, size_t 
   return cli_flush();
 }
 
-static void print_one(const char *name, figures f) {
+static void bench_print_one(const char *name, figures f) {
   printf("%-12s least %.2f us, median %.2f us\n", name, f.least, f.median);
 }
 
@@ -155,7 +155,7 @@ static void put_one(fnzi_json_out *w, const char *name, figures f) {
 }
 
 /* The figures, and the steps of one more run. */
-static int tell(benching *b) {
+static int bench_tell(benching *b) {
   figures engine = figures_of(b->engine, b->rounds), other = figures_of(b->interpreter, b->rounds);
   double us;
   size_t count;
@@ -182,17 +182,17 @@ static int tell(benching *b) {
     fnzi_json_close(w, ']');
     return cli_json_end(b->call);
   }
-  print_one("engine", engine);
+  bench_print_one("engine", engine);
   if (compares(b)) {
-    print_one("interpreter", other);
+    bench_print_one("interpreter", other);
     printf("%-12s %.3f\n", "ratio", engine.least / other.least);
   }
-  return print_steps(b->call, times, count);
+  return bench_print_steps(b->call, times, count);
 }
 
 /* --- The verb -----------------------------------------------------------------------------------
  */
-static int prepare(benching *b) {
+static int bench_prepare(benching *b) {
   cli_call *call = b->call;
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   char folder[4096];
@@ -229,11 +229,11 @@ int cli_bench(cli_call *call) {
   CLI_TRY(cli_number(call, CLI_ROUNDS, USUAL_ROUNDS, 1, MOST_ROUNDS, &b.rounds));
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(cli_read_inputs(call));
-  int code = prepare(&b);
+  int code = bench_prepare(&b);
   if (code == CLI_DONE)
     code = run_rounds(&b);
   if (code == CLI_DONE)
-    code = tell(&b);
+    code = bench_tell(&b);
   free(b.in);
   free(b.out);
   free(b.geometries);

@@ -104,7 +104,7 @@ static void print_place(const char *source) {
 }
 
 /* Prints the remedy only if the previous entry has not printed the same one. */
-static int print_entry(cli_call *call, const fnz_cost *c, const char *said) {
+static int costs_print_entry(cli_call *call, const fnz_cost *c, const char *said) {
   char bytes[CLI_BYTES], times[CLI_TIMES];
   cli_bytes_text(c->bytes, bytes);
   cli_cost_times(c, times);
@@ -192,7 +192,7 @@ int cli_print_costs(cli_call *call) {
   for (size_t i = 0; i < fnz_costs_count(call->costs); i++) {
     const fnz_cost *c = fnz_costs_at(call->costs, i);
     if (cli_cost_is_shown(call, c)) {
-      CLI_TRY(print_entry(call, c, said));
+      CLI_TRY(costs_print_entry(call, c, said));
       said = c->remedy;
       continue;
     }

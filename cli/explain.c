@@ -39,7 +39,7 @@ static void count(const cli_call *call, size_t counts[FNZ_REASON_COUNT]) {
       counts[fnz_origins_at(call->origins, g, n)->reason]++;
 }
 
-static void print_counts(const cli_call *call) {
+static void explain_print_counts(const cli_call *call) {
   static const struct {
     fnz_reason reason;
     const char *words;
@@ -189,7 +189,7 @@ static int explain_text(cli_call *call) {
         "the engine has no plan of a run, so these are the costs of the functional form's text:\n"
         "%s\n\n",
         call->no_run);
-  print_counts(call);
+  explain_print_counts(call);
   for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
     for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
       if (!cli_only_moves(fnz_origins_at(call->origins, g, n)->reason))

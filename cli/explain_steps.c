@@ -83,7 +83,7 @@ static bool is_of_one(const step *a, const step *b) {
   return a->whole_graph == b->whole_graph && a->whole == b->whole;
 }
 
-static int print_steps(cli_call *call, const step *steps, size_t count) {
+static int explain_print_steps(cli_call *call, const step *steps, size_t count) {
   size_t wholes = count > 0;
   for (size_t i = 1; i < count; i++)
     wholes += !is_of_one(&steps[i], &steps[i - 1]);
@@ -116,7 +116,7 @@ int cli_explain_steps(cli_call *call) {
     qsort(steps, count, sizeof *steps, by_whole);
   if (!steps)
     return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
-  int result = print_steps(call, steps, count);
+  int result = explain_print_steps(call, steps, count);
   free(steps);
   return result;
 }

@@ -18,7 +18,7 @@ typedef struct files {
   size_t count;
 } files;
 
-static void add(files *to, cli_option of, const char *path) {
+static void files_add(files *to, cli_option of, const char *path) {
   bool is_operand = of == CLI_OPTION_COUNT;
   if (path)
     to->data[to->count++] = (file){is_operand ? "" : cli_option_name(of), path, of};
@@ -33,11 +33,11 @@ static files files_read(const cli_call *call) {
   static const cli_option named[] = {CLI_STATE_FILE, CLI_OPS, CLI_IMPORT, CLI_TAGS};
   files all = {.count = 0};
   for (int i = 0; i < call->noperands; i++)
-    add(&all, CLI_OPTION_COUNT, call->operands[i]);
+    files_add(&all, CLI_OPTION_COUNT, call->operands[i]);
   for (int i = 0; i < call->ninput_files; i++)
-    add(&all, CLI_INPUTS, call->input_files[i]);
+    files_add(&all, CLI_INPUTS, call->input_files[i]);
   for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-    add(&all, named[i], call->options[named[i]]);
+    files_add(&all, named[i], call->options[named[i]]);
   return all;
 }
 
@@ -45,7 +45,7 @@ static files files_written(const cli_call *call) {
   static const cli_option named[] = {CLI_OUTPUT, CLI_OUTPUTS, CLI_SAVE_STATE};
   files all = {.count = 0};
   for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-    add(&all, named[i], call->options[named[i]]);
+    files_add(&all, named[i], call->options[named[i]]);
   return all;
 }
 

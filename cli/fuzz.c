@@ -28,7 +28,7 @@ static void keep_text(const fuzzing *f, fnz_buffer *to, const char *text) {
 }
 
 /* The notes in front of a program are comments of its text. */
-static void print_finding(void *user, const fnzi_finding *finding) {
+static void fuzz_print_finding(void *user, const fnzi_finding *finding) {
   fuzzing *f = user;
   cli_progress_clear();
   const char *file = f->ngiven ? f->files[finding->index % f->ngiven] : "";
@@ -60,7 +60,7 @@ static bool tell_progress(void *user, uint64_t done) {
   return cli_progress(f->call, &progress);
 }
 
-static int check_options(const cli_call *call) {
+static int fuzz_check_options(const cli_call *call) {
   const bool plants = cli_has(call, CLI_PLANT), symbolic = cli_has(call, CLI_SYMBOLIC);
   const char *against = call->options[CLI_AGAINST];
   if (symbolic && against && strcmp(against, "engine") == 0)
@@ -86,7 +86,7 @@ static int read_options(const cli_call *call, fnzi_soak_options *out) {
   CLI_TRY(cli_number(call, CLI_COUNT, given ? TURNS : PROGRAMS, 1, MOST_PROGRAMS, &count));
   CLI_TRY(cli_number(call, CLI_FIRST, 0, 0, MOST_PROGRAMS, &first));
   CLI_TRY(cli_number(call, CLI_JOBS, 1, 1, MOST_JOBS, &jobs));
-  CLI_TRY(check_options(call));
+  CLI_TRY(fuzz_check_options(call));
   out->seed = (uint64_t)seed;
   out->count = (uint64_t)count;
   out->first = (uint64_t)first;
@@ -102,7 +102,7 @@ static int read_options(const cli_call *call, fnzi_soak_options *out) {
                 : strcmp(against, "strided") == 0 ? FNZI_CHECK_STRIDED
                 : strcmp(against, "engine") == 0  ? FNZI_CHECK_ENGINE
                                                   : 0;
-  out->found = print_finding;
+  out->found = fuzz_print_finding;
   out->progress = tell_progress;
   return CLI_DONE;
 }
@@ -155,7 +155,7 @@ static int conclude(const fuzzing *f, const fnzi_soak_report *report) {
 }
 
 /* The answer is whole before the failure is said, which --json then has no second object for. */
-static int tell_json(cli_call *call, fuzzing *f, const fnzi_soak_report *report) {
+static int fuzz_tell_json(cli_call *call, fuzzing *f, const fnzi_soak_report *report) {
   fnzi_json_out *w = cli_json_begin(call);
   fnzi_json_out_count(w, "seed", f->options.seed);
   if (f->options.plants) {
@@ -201,7 +201,7 @@ static int fuzz(cli_call *call, fuzzing *f) {
     return cli_fail(call, FNZ_CLASS_IO, "fuzz", "there are no %zu threads to be had; give --jobs 1",
                     f->options.jobs);
   if (cli_has(call, CLI_JSON))
-    return tell_json(call, f, &report);
+    return fuzz_tell_json(call, f, &report);
   if (!cli_has(call, CLI_QUIET)) {
     const char *prefix = f->what[0] ? "# " : "";
     /* Lines begin with `prefix`: behind a program they are comments of it. */

@@ -14,7 +14,7 @@ static int find_digits(cli_call *call, char out[DIGITS + 1]) {
   return CLI_DONE;
 }
 
-static int print_one(cli_call *call) {
+static int hash_print_one(cli_call *call) {
   char digits[DIGITS + 1];
   CLI_TRY(find_digits(call, digits));
   if (cli_has(call, CLI_JSON)) {
@@ -36,5 +36,5 @@ static int print_method(cli_call *call) {
 }
 
 int cli_hash(cli_call *call) {
-  return cli_method_each(call, print_one, print_method);
+  return cli_method_each(call, hash_print_one, print_method);
 }

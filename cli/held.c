@@ -111,7 +111,7 @@ int cli_held_open(cli_call *call) {
 
 /* The arrays that a call gives are results, or the state from now on. The rest of the state stays
  * as it was, in its place. */
-static fnz_status take(cli_call *call, const fnz_arrays *given, fnz_arrays *next) {
+static fnz_status held_take(cli_call *call, const fnz_arrays *given, fnz_arrays *next) {
   fnz_status status = FNZ_OK;
   for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(call->held); i++) {
     const fnz_array *old = fnz_arrays_at(call->held, i);
@@ -146,7 +146,7 @@ int cli_held_step(cli_call *call, const fnz_program *program, const fnz_run_opti
   if (status == FNZ_OK)
     status = fnz_run(call->ctx, program, call->backend, call->more, options, given);
   if (status == FNZ_OK)
-    status = take(call, given, next);
+    status = held_take(call, given, next);
   fnz_arrays_destroy(given);
   fnz_arrays_destroy(call->held);
   call->held = next;

@@ -71,7 +71,7 @@ static void put_cost(const fnz_cost *c, char *out, size_t size) {
 }
 
 /* Prints the remedy only if the previous finding has not printed the same one. */
-static int print_finding(cli_call *call, const fnz_finding *f, const char *said) {
+static int lint_print_finding(cli_call *call, const fnz_finding *f, const char *said) {
   char cost[512];
   if (f->cost)
     put_cost(f->cost, cost, sizeof cost);
@@ -115,7 +115,7 @@ static int print_findings(cli_call *call) {
       continue;
     count++;
     refused += f->kind == FNZ_FINDING_REFUSED;
-    CLI_TRY(print_finding(call, f, said));
+    CLI_TRY(lint_print_finding(call, f, said));
     said = f->remedy;
     putchar('\n');
   }

@@ -179,7 +179,7 @@ static void bring_verb_first(int argc, char **argv) {
   argv[1] = verb;
 }
 
-static int answer(int argc, char **argv) {
+static int main_answer(int argc, char **argv) {
   if (argc < 2)
     return cli_usage(NULL, "a verb is missing");
   if (strcmp(argv[1], "help") == 0 && argc > 2) {
@@ -233,7 +233,7 @@ int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN);
   if (atexit(report_foreign_end) != 0)
     return cli_fail(NULL, FNZ_CLASS_NOMEM, "", "out of memory");
-  int code = answer(argc, argv);
+  int code = main_answer(argc, argv);
   ended = true;
   cli_end_cancelled();
   return code;

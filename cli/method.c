@@ -28,7 +28,7 @@ static int refuse_open(const cli_call *call, const fnz_methods *set, const char 
                    names);
 }
 
-static int take(cli_call *call, fnz_methods *set, const char *path, fnz_program **out) {
+static int method_take(cli_call *call, fnz_methods *set, const char *path, fnz_program **out) {
   /* Beside a file of several methods, another one may have the one program that it is compared
    * with. */
   const char *name = call->verb->compares && call->noperands > 1 && fnz_methods_count(set) == 1
@@ -42,9 +42,9 @@ static int take(cli_call *call, fnz_methods *set, const char *path, fnz_program 
 int cli_method_take(cli_call *call, const char *path, fnz_program **out) {
   fnz_methods *set;
   if (call->set && path == call->operands[0])
-    return take(call, call->set, path, out);
+    return method_take(call, call->set, path, out);
   CLI_TRY(cli_check(call, fnz_methods_load(call->ctx, path, FNZ_FORMAT_AUTO, &set), path));
-  int code = take(call, set, path, out);
+  int code = method_take(call, set, path, out);
   fnz_methods_destroy(set);
   return code;
 }

@@ -38,7 +38,7 @@ static int share(cli_call *call, const char *pair, bool *found, int k) {
 /* --- the programs ------------------------------------------------------------------------------
  */
 /* Functionalizes a program into call->methods. */
-static int prepare(cli_call *call, const char *path, fnz_format format) {
+static int methods_prepare(cli_call *call, const char *path, fnz_format format) {
   CLI_TRY(cli_read_program(call, path, &call->program));
   CLI_TRY(cli_functionalize(call, call->program, path));
   cli_warn_constants(call, path);
@@ -58,10 +58,10 @@ static int prepare(cli_call *call, const char *path, fnz_format format) {
 static int prepare_all(cli_call *call, fnz_format format) {
   const char *given = call->options[CLI_METHOD];
   for (int k = 0; !call->set && k < call->noperands; k++)
-    CLI_TRY(prepare(call, call->operands[k], format));
+    CLI_TRY(methods_prepare(call, call->operands[k], format));
   for (size_t k = 0; call->set && k < fnz_methods_count(call->set); k++) {
     call->options[CLI_METHOD] = fnz_methods_at(call->set, k).name;
-    CLI_TRY(prepare(call, call->operands[0], format));
+    CLI_TRY(methods_prepare(call, call->operands[0], format));
   }
   call->options[CLI_METHOD] = given;
   return CLI_DONE;
@@ -121,7 +121,7 @@ static int save_mlir(cli_call *call, const fnz_method *methods, const fnz_mlir_o
   return cli_check(call, status, NULL);
 }
 
-static int check_options(const cli_call *call, fnz_format format) {
+static int methods_check_options(const cli_call *call, fnz_format format) {
   const char *last = call->operands[call->noperands - 1];
   if (strchr(last, '.') && access(last, F_OK) != 0)
     return cli_usage(call, "%s is no file to read; an output is named by -o %s", last, last);
@@ -143,7 +143,7 @@ int cli_methods_convert(cli_call *call, fnz_format format, const char *path) {
   fnz_method methods[CLI_MOST_METHODS];
   char *names[CLI_MOST_METHODS] = {NULL};
   bool is_given = cli_has(call, CLI_STATE);
-  CLI_TRY(check_options(call, format));
+  CLI_TRY(methods_check_options(call, format));
   if (format == FNZ_FORMAT_MLIR)
     cli_mlir_take_options(call, &options);
   if (!is_given)

@@ -46,7 +46,7 @@ int cli_mlir_prepare(cli_call *call, const char *path) {
   return CLI_DONE;
 }
 
-static void note(void *user, size_t graph, size_t node, const fnz_error *error) {
+static void mlir_note(void *user, size_t graph, size_t node, const fnz_error *error) {
   cli_refuse_node(user, graph, node, error->kind, error->where, error->message);
 }
 
@@ -55,6 +55,7 @@ int cli_mlir_check(cli_call *call, const char *set, const char *path) {
   if (fnz_functionalize(call->ctx, call->program, NULL, &call->functional) != FNZ_OK)
     return CLI_DONE;
   CLI_TRY(cli_mlir_prepare(call, path));
-  CLI_TRY(cli_check(call, fnz_mlir_check(call->ctx, call->functional, NULL, note, call), path));
+  CLI_TRY(
+      cli_check(call, fnz_mlir_check(call->ctx, call->functional, NULL, mlir_note, call), path));
   return cli_refusals_finish(call, path);
 }

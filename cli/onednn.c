@@ -84,7 +84,7 @@ static void give_up(void) {
   _exit(EXIT_IO);
 }
 
-static void take(void *library, const char *name, void *out) {
+static void onednn_take(void *library, const char *name, void *out) {
   void *found = dlsym(library, name);
   if (!found)
     give_up();
@@ -96,7 +96,7 @@ static void open_library(void) {
   void *library = dlopen(ONEDNN, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library)
     give_up();
-#define TAKE(result, name, parameters, arguments) take(library, #name, &opened.name);
+#define TAKE(result, name, parameters, arguments) onednn_take(library, #name, &opened.name);
   FUNCTION_ROWS(TAKE)
 #undef TAKE
 }

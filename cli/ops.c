@@ -133,7 +133,7 @@ static fnzi_json_out *open_list(cli_call *call) {
   return w;
 }
 
-static int print_entry(cli_ops_call *ops, const fnz_op *op) {
+static int ops_print_entry(cli_ops_call *ops, const fnz_op *op) {
   cli_facts facts;
   if (!cli_has(ops->call, CLI_JSON)) {
     printf("%-10s %s", fnz_op_kind(op), fnz_op_name(op));
@@ -160,7 +160,7 @@ static int print_list(cli_ops_call *ops) {
     CLI_TRY(check_kernel(ops, CLI_NO_KERNEL, op, &wanted));
     if (!wanted)
       continue;
-    CLI_TRY(print_entry(ops, op));
+    CLI_TRY(ops_print_entry(ops, op));
     t.all++;
     t.functional += strcmp(fnz_op_kind(op), "functional") == 0;
     t.views += fnz_op_is_view(op);
@@ -189,7 +189,7 @@ static bool is_known(const cli_call *call) {
 
 /* A name with its overload is one operator, unless filters ask for a list; a pattern or a name that
  * goes with several overloads is a list. */
-static int answer(cli_ops_call *ops) {
+static int ops_answer(cli_ops_call *ops) {
   cli_call *call = ops->call;
   const char *operand = call->noperands ? call->operands[0] : "*";
   bool is_list = is_pattern(operand) || cli_ops_filtered(call);
@@ -228,7 +228,7 @@ int cli_ops(cli_call *call) {
     call->operands[0] += strlen("aten::");
   int result = start(&ops);
   if (result == CLI_DONE)
-    result = answer(&ops);
+    result = ops_answer(&ops);
   for (int i = 0; i < CLI_BACKENDS; i++)
     fnz_backend_destroy(ops.backends[i]);
   fnz_buffer_free(ops.call->ctx, &ops.example);

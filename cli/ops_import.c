@@ -14,7 +14,7 @@ static const count_row rows[] = {
 #undef COUNT_ROW
 };
 
-static int print_counts(cli_call *call, FILE *to) {
+static int import_print_counts(cli_call *call, FILE *to) {
   size_t counts[FNZ_LIBRARY_COUNTS];
   bool json = cli_has(call, CLI_JSON);
   fnzi_json_out *w = json ? cli_json_begin(call) : NULL;
@@ -69,8 +69,8 @@ int cli_ops_import(cli_call *call) {
     CLI_TRY(cli_check(call, fnz_file_write(call->ctx, path, call->out.data, call->out.size), NULL));
   }
   if (!table || cli_has(call, CLI_JSON))
-    CLI_TRY(print_counts(call, stdout));
+    CLI_TRY(import_print_counts(call, stdout));
   else if (call->talks)
-    CLI_TRY(print_counts(call, stderr));
+    CLI_TRY(import_print_counts(call, stderr));
   return cli_flush();
 }

@@ -83,7 +83,7 @@ typedef struct wording {
   const char *name, *words;
 } wording;
 
-static const char *words_of(const wording *rows, const char *name, const char *otherwise) {
+static const char *show_words_of(const wording *rows, const char *name, const char *otherwise) {
   for (; rows->name; rows++)
     if (strcmp(name, rows->name) == 0)
       return rows->words;
@@ -175,7 +175,7 @@ static void show_kernels(const cli_ops_call *ops, const cli_facts *f) {
             {NULL, NULL},
         };
         put_line("", "element types: %s; results: %s", k->accepts,
-                 words_of(rows, k->memory, k->memory));
+                 show_words_of(rows, k->memory, k->memory));
       }
     }
     label = "";
@@ -195,7 +195,7 @@ void cli_ops_show(const cli_ops_call *ops, const cli_facts *f) {
       {NULL, NULL},
   };
   put_line("class", "%s: %s", fnz_op_composite(f->op),
-           words_of(rows, fnz_op_composite(f->op), "dispatched to a kernel of the device"));
+           show_words_of(rows, fnz_op_composite(f->op), "dispatched to a kernel of the device"));
   if (fnz_op_canonical(f->op) != f->op)
     put_line("alias", "another name of %s", fnz_op_name(fnz_op_canonical(f->op)));
   put_list("tags", fnz_op_tags(f->op));

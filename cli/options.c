@@ -168,7 +168,7 @@ static int find_option(const cli_call *call, const char *argument) {
 }
 
 /* The list of values of an option that may be given again; NULL for others. */
-static const char **words_of(cli_call *call, int option, int **count) {
+static const char **options_words_of(cli_call *call, int option, int **count) {
   if (option == CLI_ALIAS)
     return *count = &call->naliases, call->aliases;
   if (option == CLI_SHARE)
@@ -182,7 +182,7 @@ static const char **words_of(cli_call *call, int option, int **count) {
 
 static int set_value(cli_call *call, int option, const char *value) {
   int *count;
-  const char **words = words_of(call, option, &count);
+  const char **words = options_words_of(call, option, &count);
   if (!*value && strcmp(rows[option].value, "FILE") == 0)
     return cli_usage(call, "%s is given nothing; it takes FILE", rows[option].name);
   call->options[option] = value;
@@ -272,7 +272,7 @@ static int set_option(cli_call *call, int argc, char **argv, int *at) {
   if (option < 0)
     return refuse_option(call, argument);
   int *count;
-  if (call->options[option] && !words_of(call, option, &count))
+  if (call->options[option] && !options_words_of(call, option, &count))
     return cli_usage(call, "%s is given twice", rows[option].name);
   const char *value = is_joined ? argument + 1 : strchr(argument, '=');
   if (!rows[option].value && value)

@@ -22,7 +22,7 @@ static bool find_weight(const cli_call *call, const char *name, fnz_input_spec *
 
 /* --- elements ----------------------------------------------------------------------------------
  */
-static fnz_status add(cli_call *call, const char *input, const char *name) {
+static fnz_status pairs_add(cli_call *call, const char *input, const char *name) {
   const fnz_weight w = fnz_program_weight(call->program, name);
   void *data;
   if (!w.data)
@@ -55,7 +55,7 @@ int cli_pairs_begin(cli_call *call) {
       continue;
     first_spec = found ? first_spec : spec;
     first = found++ ? first : in.target;
-    CLI_TRY(cli_check(call, add(call, in.target, spec.target), call->operands[0]));
+    CLI_TRY(cli_check(call, pairs_add(call, in.target, spec.target), call->operands[0]));
   }
   if (found && !cli_has(call, CLI_SAVE_STATE) && !cli_has(call, CLI_QUIET)) {
     fprintf(stderr, "fnz: NOTE: ");

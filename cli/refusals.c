@@ -39,7 +39,7 @@ int cli_refusals_finish(cli_call *call, const char *path) {
 
 /* --- .pt2 files ------------------------------------------------------------------------------- */
 /* The remedy follows the last semicolon of a message, if it has one. */
-static void note(void *user, size_t graph, size_t node, const fnz_error *error) {
+static void refusals_note(void *user, size_t graph, size_t node, const fnz_error *error) {
   cli_call *call = user;
   size_t had = call->nrefusals;
   cli_refuse_node(call, graph, node, error->kind, error->where, error->message);
@@ -61,9 +61,10 @@ int cli_pt2_check_made(cli_call *call, const char *path) {
   if (status != FNZ_BAD_INPUT && status != FNZ_UNSUPPORTED)
     CLI_TRY(cli_check(call, status, path));
   else
-    note(call, 0, SIZE_MAX, fnz_last_error(call->ctx));
+    refusals_note(call, 0, SIZE_MAX, fnz_last_error(call->ctx));
   return cli_check(
-      call, fnz_program_check_format(call->ctx, call->functional, FNZ_FORMAT_PT2, note, call),
+      call,
+      fnz_program_check_format(call->ctx, call->functional, FNZ_FORMAT_PT2, refusals_note, call),
       path);
 }
 

@@ -22,7 +22,7 @@ static void note_unruled(void *user, const char *op) {
   call->unruled[i].nodes++;
 }
 
-static int tell(cli_call *call) {
+static int stats_tell(cli_call *call) {
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   fnz_status status = fnz_program_check_types(call->ctx, call->program, note_unruled, call);
   CLI_TRY(cli_check(call, status, call->operands[0]));
@@ -46,9 +46,9 @@ static int tell(cli_call *call) {
 static int tell_method(cli_call *call) {
   printf("method ");
   cli_method_print(call);
-  return tell(call);
+  return stats_tell(call);
 }
 
 int cli_stats(cli_call *call) {
-  return cli_method_each(call, tell, tell_method);
+  return cli_method_each(call, stats_tell, tell_method);
 }

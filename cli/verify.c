@@ -42,7 +42,7 @@ static int compare_engine(cli_call *call) {
   return cli_check(call, status, call->operands[0]);
 }
 
-static int tell_json(cli_call *call) {
+static int verify_tell_json(cli_call *call) {
   const fnz_verify_report *seen = &call->seen;
   fnzi_json_out *w = cli_json_begin(call);
   fnzi_json_out_flag(w, "equal", true);
@@ -93,7 +93,7 @@ int cli_verify(cli_call *call) {
   if (cli_has(call, CLI_BY_ENGINE))
     CLI_TRY(compare_engine(call));
   if (cli_has(call, CLI_JSON))
-    return tell_json(call);
+    return verify_tell_json(call);
   if (!cli_has(call, CLI_QUIET))
     cli_print_equal(call, stdout);
   if (call->talks)

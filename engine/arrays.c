@@ -84,8 +84,8 @@ typedef struct results {
 
 /* Returns the layout of an output that is known before the run; NULL if its sizes or its number are
  * data-dependent. */
-static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_stp_binding *b,
-                                   const fnzi_stp_slot *slot) {
+static const fnz_geometry *arrays_planned(const fnz_workspace *ws, const fnzi_stp_binding *b,
+                                          const fnzi_stp_slot *slot) {
   if (slot->is_member)
     return ws->inputs[slot->input].layout;
   if (slot->is_scalar) {
@@ -112,7 +112,7 @@ static bool fills_buffer(const fnzi_stp_binding *b, const fnzi_stp_slot *slot) {
          location->map->offset == 0 && fnzi_is_contiguous(location->map);
 }
 
-static bool is_asked(const fnzi_stp_slot *slot, const fnz_executable_state *state) {
+static bool arrays_is_asked(const fnzi_stp_slot *slot, const fnz_executable_state *state) {
   return !(state && slot->info.in_state);
 }
 
@@ -125,8 +125,8 @@ static fnz_status add_arrays(fnz_workspace *ws, const fnzi_stp_binding *b,
   FNZI_NEW(&ws->call_arena, slots->count, &r->data);
   for (size_t i = 0; i < slots->count; i++) {
     const fnzi_stp_slot *slot = &slots->data[i];
-    const fnz_geometry *g = is_asked(slot, state) ? planned(ws, b, slot) : NULL;
-    if (!is_asked(slot, state))
+    const fnz_geometry *g = arrays_is_asked(slot, state) ? arrays_planned(ws, b, slot) : NULL;
+    if (!arrays_is_asked(slot, state))
       continue;
     if (!g)
       return FNZ_OK;
@@ -174,7 +174,7 @@ static fnz_status run_bound(fnz_workspace *ws, fnzi_run_state *run,
     status = fnzi_eng_execute(ws, b, NULL, r.outs);
   const fnzi_stp_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];
   for (size_t i = 0; i < slots->count && status == FNZ_OK; i++)
-    if (is_asked(&slots->data[i], state))
+    if (arrays_is_asked(&slots->data[i], state))
       status = give_output(ws, b, &slots->data[i], r.data[i], &r);
   if (status != FNZ_OK)
     fnzi_arrays_shorten(outputs, before);

@@ -126,7 +126,7 @@ static fnz_status bind(fnz_workspace *ws, bool with_state, uint64_t hash, fnzi_s
 }
 
 /* Returns the binding that is kept for ws->inputs; NULL. */
-static fnzi_stp_binding *find(fnz_workspace *ws, bool with_state, uint64_t hash) {
+static fnzi_stp_binding *bind_find(fnz_workspace *ws, bool with_state, uint64_t hash) {
   const fnzi_stp_bindings *all = &ws->bindings;
   for (size_t i = 0; i < all->count; i++)
     if (all->hashes[i] == hash && fits(ws, all->data[i], with_state))
@@ -139,7 +139,7 @@ fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state, fnzi_stp_bi
   ws->uses_folded = fnzi_eng_uses_folded(ws);
   if (!b || !fits(ws, b, with_state)) {
     const uint64_t hash = hash_given(ws);
-    b = find(ws, with_state, hash);
+    b = bind_find(ws, with_state, hash);
     if (!b)
       FNZ_TRY(bind(ws, with_state, hash, &b));
   }

@@ -18,7 +18,7 @@ typedef struct opened {
   const fnzi_stp_device *gpu;
 } opened;
 
-static fnz_status check(fnz_context *ctx, void *table) {
+static fnz_status device_check(fnz_context *ctx, void *table) {
   const fnzi_stp_device *gpu = ((opened *)table)->gpu;
   if (gpu->abi != FNZI_STP_DEVICE_ABI)
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
@@ -38,7 +38,7 @@ static fnz_status open_library(fnz_context *ctx, const fnzi_stp_device **out) {
                                "CUDA cannot be used: " LIBRARY
                                " cannot be opened; install libfnz_cuda of the same build as "
                                "libfnz, or link libfnz_cuda.a where libfnz.a is linked",
-                               symbols, sizeof symbols / sizeof *symbols, check};
+                               symbols, sizeof symbols / sizeof *symbols, device_check};
   opened table;
   void *library;
   if (fnzi_load_beside(LIBRARY, beside, sizeof beside)) {
@@ -59,7 +59,7 @@ fnz_status fnzi_eng_device_find(fnz_context *ctx, const char *name, const fnzi_s
   if (!&fnzi_val_gpu)
     return open_library(ctx, out);
   *out = &fnzi_val_gpu;
-  return check(ctx, &(opened){&fnzi_val_gpu});
+  return device_check(ctx, &(opened){&fnzi_val_gpu});
 }
 
 /* --- Inputs -------------------------------------------------------------------------------------

@@ -489,7 +489,7 @@ static fnz_status build(folding *f) {
 
 /* --- Folding ------------------------------------------------------------------------------------
  */
-static fnz_status open(folding *f) {
+static fnz_status fold_open(folding *f) {
   FNZI_NEW(&f->scratch, f->graph->values.count, &f->constant);
   FNZI_NEW(&f->scratch, f->graph->values.count, &f->used);
   FNZI_NEW(&f->scratch, f->graph->values.count, &f->inner);
@@ -516,7 +516,7 @@ fnz_status fnzi_eng_fold(fnz_executable *exe) {
   if (exe->is_unplanned || exe->kernels || exe->device || exe->is_guest || exe->is_printed)
     return FNZ_OK;
   fnzi_arena_init(&f.scratch, exe->ctx);
-  fnz_status status = open(&f);
+  fnz_status status = fold_open(&f);
   if (status == FNZ_OK && choose(&f)) {
     status = compute(&f);
     if (status == FNZ_OK)

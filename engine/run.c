@@ -13,7 +13,7 @@ typedef struct running {
   fnz_memory *results;  /* per OUTPUT slot: a copy of the result, see keep_shown(); or NULL data */
 } running;
 
-static bool is_asked(const running *r, const fnzi_stp_slot *slot) {
+static bool run_is_asked(const running *r, const fnzi_stp_slot *slot) {
   return !(r->run->state && slot->info.in_state);
 }
 
@@ -32,7 +32,7 @@ static bool is_moved_there(const running *r, const fnzi_stp_slot *slot, const vo
 }
 
 /* Returns the location of an output; NULL if data decide its sizes, and for members. */
-static const fnz_geometry *planned(const running *r, const fnzi_stp_slot *slot) {
+static const fnz_geometry *run_planned(const running *r, const fnzi_stp_slot *slot) {
   const fnzi_pln_location *location =
       slot->is_member || slot->is_scalar ? NULL : &r->b->plan.outputs[slot->output];
   return location && location->buffer != FNZI_PLN_NONE ? location->map : NULL;
@@ -90,7 +90,7 @@ static bool matches_plan(const fnz_geometry *given, const fnz_geometry *expected
 static fnz_status locate_output(running *r, size_t i) {
   const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
   const fnz_memory *out = &r->run->outputs[i];
-  const fnz_geometry *expected = planned(r, slot);
+  const fnz_geometry *expected = run_planned(r, slot);
   if (!out->data && !r->run->workspace)
     return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->info.name,
                      "an output without memory needs a workspace, where it stays");
@@ -119,7 +119,7 @@ static fnz_status place_outputs(running *r) {
   FNZI_NEW(&r->ws->call_arena, fnzi_graph_main(r->exe->program)->noutputs, &r->outs);
   for (size_t i = 0; i < slots->count; i++) {
     r->ws->outputs[i].data = NULL;
-    if (is_asked(r, &slots->data[i]))
+    if (run_is_asked(r, &slots->data[i]))
       FNZ_TRY(locate_output(r, i));
   }
   return fnzi_stp_overlap_check(r->ws, r->run->state != NULL);
@@ -203,7 +203,7 @@ static fnz_status give_on_device(running *r, const fnzi_stp_slot *slot, fnz_memo
     if (at) /* the run has written there */
       return FNZ_OK;
     out->data = (void *)(uintptr_t)r->ws->device_out[slot->output];
-    return rows_of(r, planned(r, slot), &out->geometry);
+    return rows_of(r, run_planned(r, slot), &out->geometry);
   }
   FNZ_TRY(pack(r, slot, &packed));
   FNZ_TRY(check_out(r, slot, packed.geometry, out->geometry));
@@ -238,7 +238,7 @@ static fnz_status keep_shown(running *r) {
   FNZI_NEW(&r->ws->call_arena, slots->count, &r->results);
   for (size_t i = 0; i < slots->count; i++) {
     bool shows = false;
-    if (is_asked(r, &slots->data[i]) && !r->exe->device)
+    if (run_is_asked(r, &slots->data[i]) && !r->exe->device)
       FNZ_TRY(shows_donated(r, &slots->data[i], &shows));
     if (shows)
       FNZ_TRY(pack(r, &slots->data[i], &r->results[i]));
@@ -250,9 +250,9 @@ static fnz_status give_results(running *r) {
   const fnzi_stp_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
   for (size_t i = 0; i < slots->count; i++) {
     const fnzi_stp_slot *slot = &slots->data[i];
-    if (is_asked(r, slot) && r->ws->on_device && !slot->is_scalar)
+    if (run_is_asked(r, slot) && r->ws->on_device && !slot->is_scalar)
       FNZ_TRY(give_on_device(r, slot, &r->run->outputs[i]));
-    else if (is_asked(r, slot))
+    else if (run_is_asked(r, slot))
       FNZ_TRY(slot->is_member ? give_member(r, slot, &r->run->outputs[i]) : give_result(r, i));
   }
   return FNZ_OK;

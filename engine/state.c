@@ -19,7 +19,8 @@ static fnz_status bring_down(fnz_context *ctx, const fnz_executable_state *s) {
 
 /* --- Making and ending --------------------------------------------------------------------------
  */
-static fnz_status open(const fnz_executable *exe, fnz_context *ctx, fnz_executable_state **out) {
+static fnz_status state_open(const fnz_executable *exe, fnz_context *ctx,
+                             fnz_executable_state **out) {
   fnz_context *own;
   void *created;
   *out = NULL;
@@ -87,7 +88,8 @@ static fnz_status make_own(fnz_executable_state *s) {
   return FNZ_OK;
 }
 
-static fnz_status check_memory(const fnz_executable_state *s, uint32_t k, const fnz_memory *m) {
+static fnz_status state_check_memory(const fnz_executable_state *s, uint32_t k,
+                                     const fnz_memory *m) {
   const fnz_geometry *expected = layout_of(s->exe, k), *g = m->geometry;
   bool fits = m->data && (!g || (g->dtype == expected->dtype && fnzi_same_sizes(g, expected)));
   for (uint32_t d = 0; fits && g && d < g->rank; d++)
@@ -103,7 +105,7 @@ static fnz_status make_over(fnz_executable_state *s, const fnz_memory *memories)
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++) {
     uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].input, memory = s->exe->inputs[k].memory;
     const fnz_geometry *g = layout_of(s->exe, k);
-    FNZ_TRY(check_memory(s, k, &memories[i]));
+    FNZ_TRY(state_check_memory(s, k, &memories[i]));
     unsigned char *start = (unsigned char *)memories[i].data -
                            fnzi_krn_stride_bytes(g->offset, fnzi_dtype(g->dtype)->bytes);
     if (s->starts[memory] && s->starts[memory] != start)
@@ -136,7 +138,7 @@ fnz_status fnz_executable_state_create(fnz_context *ctx, const fnz_executable *e
                                        fnz_executable_state **out) {
   fnz_executable_state *s;
   FNZ_TRY(fnzi_eng_check_files(exe, ctx));
-  FNZ_TRY(open(exe, ctx, out));
+  FNZ_TRY(state_open(exe, ctx, out));
   s = *out;
   fnz_status status = make_own(s);
   return done(ctx, s, status == FNZ_OK && exe->gpu ? exe->gpu->state_make(s, false) : status, out);
@@ -155,7 +157,7 @@ static fnz_status over_device(fnz_executable_state *s) {
 fnz_status fnz_executable_state_over(fnz_context *ctx, const fnz_executable *exe,
                                      const fnz_memory *memories, fnz_executable_state **out) {
   fnz_executable_state *s;
-  FNZ_TRY(open(exe, ctx, out));
+  FNZ_TRY(state_open(exe, ctx, out));
   s = *out;
   fnz_status status = make_over(s, memories);
   if (status == FNZ_OK && exe->device)
@@ -275,7 +277,7 @@ fnz_status fnz_executable_state_beside(fnz_context *ctx, const fnz_executable *e
     FNZ_TRY(fnzi_eng_pool_create(ctx, other->ctx, &other->pool));
     FNZ_TRY(fill_pool(ctx, other));
   }
-  FNZ_TRY(open(exe, ctx, &s));
+  FNZ_TRY(state_open(exe, ctx, &s));
   s->pool = fnzi_eng_pool_retain(other->pool);
   fnz_status status = make_beside(s);
   if (status == FNZ_OK && exe->device)
@@ -307,7 +309,7 @@ static bool is_called(const fnz_executable_state *s, size_t i, const char *name)
 }
 
 /* Finds a slot by name; SIZE_MAX if there is none. */
-static size_t find(const fnz_executable_state *s, const char *name) {
+static size_t state_find(const fnz_executable_state *s, const char *name) {
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++)
     if (is_called(s, i, name))
       return i;
@@ -326,7 +328,7 @@ static fnz_memory there(const fnz_executable_state *s, size_t i) {
 /* Finds memory by name. If the state has staging in CPU memory, the device's memory is copied there
  * after each run from now on, because the caller may read the returned memory. */
 fnz_memory fnz_executable_state_find(const fnz_executable_state *s, const char *name) {
-  const size_t i = find(s, name);
+  const size_t i = state_find(s, name);
   bool is_there = s->device && !s->exe->staging;
   if (i == SIZE_MAX ||
       (is_there ? s->exe->gpu->state_up(s->ctx, s, true) : bring_down(s->ctx, s)) != FNZ_OK)
@@ -360,7 +362,7 @@ static fnz_status refuse_name(const fnz_executable_state *s, fnz_context *ctx, c
 
 static fnz_status check_array(const fnz_executable_state *s, fnz_context *ctx, const fnz_array *a,
                               fnz_memory *out) {
-  const size_t i = find(s, a->name);
+  const size_t i = state_find(s, a->name);
   if (i == SIZE_MAX)
     return refuse_name(s, ctx, a->name);
   *out = window_of(s, i);
@@ -380,7 +382,7 @@ static fnz_status check_twice(const fnz_executable_state *s, fnz_context *ctx,
                               const fnz_arrays *arrays, const char **names) {
   for (size_t i = 0; i < fnz_arrays_count(arrays); i++) {
     const char *name = fnz_arrays_at(arrays, i)->name;
-    const size_t slot = find(s, name);
+    const size_t slot = state_find(s, name);
     if (names[slot])
       return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, name,
                        "this part of the state is given twice, as %s and as %s; leave one out",
@@ -390,8 +392,8 @@ static fnz_status check_twice(const fnz_executable_state *s, fnz_context *ctx,
   return FNZ_OK;
 }
 
-static fnz_status check_arrays(const fnz_executable_state *s, fnz_context *ctx,
-                               const fnz_arrays *arrays) {
+static fnz_status state_check_arrays(const fnz_executable_state *s, fnz_context *ctx,
+                                     const fnz_arrays *arrays) {
   const size_t bytes = (s->exe->slots[FNZ_SIDE_STATE].count + 1) * sizeof(char *);
   fnz_memory to;
   for (size_t i = 0; i < fnz_arrays_count(arrays); i++)
@@ -409,7 +411,7 @@ fnz_status fnz_executable_state_read(fnz_context *ctx, fnz_executable_state *s,
                                      const fnz_arrays *arrays) {
   fnz_memory to;
   int64_t strides[FNZ_MAX_RANK];
-  FNZ_TRY(check_arrays(s, ctx, arrays));
+  FNZ_TRY(state_check_arrays(s, ctx, arrays));
   FNZ_TRY(bring_down(ctx, s));
   if (s->device)
     s->device->host_newer = true;

@@ -145,7 +145,7 @@ static fnz_status interpret(verifying *v, const fnz_arrays *inputs, fnz_arrays *
   return fnzi_run_functional(v->ctx, v->exe->program, v->backend, &options);
 }
 
-static fnz_status execute(verifying *v) {
+static fnz_status verify_execute(verifying *v) {
   FNZ_TRY(fresh(v, &v->actual));
   fnzi_generator_repeat_begin(&v->draws);
   return fnz_executable_run_arrays(v->ctx, v->exe, v->state ? v->rest : v->inputs, v->state, v->ws,
@@ -155,7 +155,7 @@ static fnz_status execute(verifying *v) {
 /* Checks that the engine fails with the same class of error as the interpreter. */
 static fnz_status compare_refusals(verifying *v, fnz_status refused) {
   const fnz_error error = v->ctx->error;
-  fnz_status status = execute(v);
+  fnz_status status = verify_execute(v);
   if (fnzi_is_final(refused) || fnzi_is_final(status))
     return fnzi_no_memory(v->ctx);
   if (status == FNZ_OK)
@@ -183,8 +183,8 @@ static fnz_status alone(verifying *v, const char *run, fnz_status status) {
                    run, message);
 }
 
-static fnz_status check_arrays(verifying *v, const char *run) {
-  FNZ_TRY(alone(v, run, execute(v)));
+static fnz_status verify_check_arrays(verifying *v, const char *run) {
+  FNZ_TRY(alone(v, run, verify_execute(v)));
   return compare_all(v, run, v->expected, v->actual, true);
 }
 
@@ -271,7 +271,7 @@ static fnz_status compare_memory(verifying *v, size_t i, const fnz_memory *from)
 }
 
 /* Every other output goes into memory with gaps, where its sizes are known; the rest stay. */
-static fnz_status check_memory(verifying *v) {
+static fnz_status verify_check_memory(verifying *v) {
   const fnzi_stp_slots *slots = &v->exe->slots[FNZ_SIDE_OUTPUT];
   fnz_memory *in, *out;
   FNZI_NEW(&v->arena, v->exe->slots[FNZ_SIDE_INPUT].count, &in);
@@ -325,7 +325,7 @@ static fnz_status make_state(verifying *v) {
 
 /* Compares the outputs of a run, then the values of the state. Not all of the state is a result. */
 static fnz_status check_state_step(verifying *v, const char *run) {
-  FNZ_TRY(alone(v, run, execute(v)));
+  FNZ_TRY(alone(v, run, verify_execute(v)));
   FNZ_TRY(compare_all(v, run, v->expected, v->actual, false));
   FNZ_TRY(fresh(v, &v->actual));
   FNZ_TRY(fnz_executable_state_write(v->ctx, v->state, v->actual));
@@ -369,20 +369,20 @@ static fnz_status check_bound(verifying *v) {
       .inputs = v->inputs, .borrows = true, .emit = fnzi_run_emit_nothing};
   fnz_status status = fnzi_run_open(&v->bound, v->ctx, v->exe->program, v->backend, &options);
   if (status == FNZ_OK)
-    status = check_memory(v);
+    status = verify_check_memory(v);
   if (status == FNZ_OK)
     status = check_state(v);
   fnzi_run_close(&v->bound);
   return status;
 }
 
-static fnz_status check(verifying *v) {
+static fnz_status verify_check(verifying *v) {
   FNZ_TRY(fnzi_eng_workspace_take(v->exe, v->ctx, &v->ws)); /* it has a plan already */
   fnz_status status = interpret(v, v->inputs, &v->expected);
   if (status != FNZ_OK)
     return compare_refusals(v, status);
-  FNZ_TRY(check_arrays(v, "with arrays"));
-  FNZ_TRY(check_arrays(v, "with arrays, again"));
+  FNZ_TRY(verify_check_arrays(v, "with arrays"));
+  FNZ_TRY(verify_check_arrays(v, "with arrays, again"));
   return check_bound(v);
 }
 
@@ -394,7 +394,7 @@ fnz_status fnz_executable_verify(fnz_context *ctx, const fnz_executable *exe,
   fnzi_arena_init(&v.arena, ctx);
   fnz_status status = fnz_cpu_backend_create(ctx, exe->threads, &v.backend);
   if (status == FNZ_OK)
-    status = check(&v);
+    status = verify_check(&v);
   fnz_arrays_destroy(v.expected);
   fnz_arrays_destroy(v.actual);
   fnz_arrays_destroy(v.next);

@@ -89,7 +89,7 @@ fnz_status fnzi_eng_with_context(fnz_context *ctx, const fnz_allocator *allocato
 
 /* --- Making and ending --------------------------------------------------------------------------
  */
-static fnz_status open(fnz_workspace *ws) {
+static fnz_status workspace_open(fnz_workspace *ws) {
   uint32_t count = ws->exe->ninputs;
   FNZ_TRY(fnz_cpu_backend_create(ws->ctx, ws->exe->threads, &ws->backend));
   ws->machine = ws->backend->self;
@@ -137,7 +137,7 @@ fnz_status fnzi_eng_workspace_create(const fnz_executable *exe, fnz_context *ctx
   fnzi_arena_init(&ws->scratch, ws->ctx);
   fnzi_arena_init(&ws->run_arena, ws->ctx);
   fnzi_arena_init(&ws->call_arena, ws->ctx);
-  fnz_status status = fnzi_eng_propagate(ctx, ws, open(ws));
+  fnz_status status = fnzi_eng_propagate(ctx, ws, workspace_open(ws));
   if (status == FNZ_OK)
     *out = ws;
   else

@@ -14,7 +14,8 @@ static void follow(fnzi_graph *g, const uint32_t *indices) {
   }
 }
 
-static fnz_status arrange(fnzi_arena *arena, fnz_program *p, const uint32_t *order, size_t count) {
+static fnz_status graphs_arrange(fnzi_arena *arena, fnz_program *p, const uint32_t *order,
+                                 size_t count) {
   uint32_t *indices;
   fnzi_graph *moved;
   FNZI_NEW(arena, p->graphs.count, &indices);
@@ -41,7 +42,7 @@ fnz_status fnzi_graphs_arrange(fnz_program *p, const uint32_t *order, size_t cou
   if (p->graphs.count == 1)
     return FNZ_OK;
   fnzi_arena_init(&arena, p->ctx);
-  fnz_status status = arrange(&arena, p, order, count);
+  fnz_status status = graphs_arrange(&arena, p, order, count);
   fnzi_arena_free(&arena);
   return status;
 }

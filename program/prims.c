@@ -31,7 +31,7 @@ static fnz_arg named(const fnzi_prim_call *c, const char *name) {
 }
 
 /* NULL if it is no tensor: the types of arguments are checked with the whole program. */
-static const fnz_geometry *geometry_of(const fnzi_prim_call *c, const fnz_arg *arg) {
+static const fnz_geometry *prims_geometry_of(const fnzi_prim_call *c, const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE ? fnzi_value_at(c->p, c->graph, arg->u.value)->geometry : NULL;
 }
 
@@ -60,8 +60,8 @@ static fnz_status finish(const fnzi_prim_call *c, const fnz_op *op, const fnz_ar
 }
 
 /* A node in between, with one result. */
-static fnz_status make(const fnzi_prim_call *c, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                       const fnz_geometry *looks, fnz_arg *out) {
+static fnz_status prims_make(const fnzi_prim_call *c, const fnz_op *op, const fnz_arg *args,
+                             size_t nargs, const fnz_geometry *looks, fnz_arg *out) {
   const fnz_geometry *g;
   const char *name;
   uint32_t value, node = (uint32_t)fnzi_graph_at(c->p, c->graph)->nodes.count;
@@ -115,7 +115,7 @@ static fnz_status take_item(phrase *h, fnz_arg *out) {
     if (skip(h, '(')) {
       take_word(h, word);
       const fnz_arg tensor = named(h->c, word);
-      const fnz_geometry *g = geometry_of(h->c, &tensor);
+      const fnz_geometry *g = prims_geometry_of(h->c, &tensor);
       *out = g ? fnzi_arg_dtype(g->dtype) : (fnz_arg){.tag = FNZ_ARG_NONE};
       skip(h, ')');
     } else if (!find_dtype(word, out)) {
@@ -204,7 +204,7 @@ static fnz_status check_elements(const fnzi_prim_call *c) {
   const fnz_geometry *first = NULL;
   for (int i = 0; i < c->node->op->nparams; i++) {
     const fnz_arg arg = given(c, i);
-    const fnz_geometry *g = geometry_of(c, &arg);
+    const fnz_geometry *g = prims_geometry_of(c, &arg);
     if (!g || strcmp(c->node->op->params[i].name, "pred") == 0)
       continue;
     if (first)
@@ -218,13 +218,13 @@ static fnz_status check_elements(const fnzi_prim_call *c) {
 /* The file does not contain the layout of the results. */
 static fnz_status become_loose(const fnzi_prim_call *c, const char *words) {
   const fnz_arg *result = &c->node->outputs[0];
-  bool is_tensor = c->node->noutputs && geometry_of(c, result);
+  bool is_tensor = c->node->noutputs && prims_geometry_of(c, result);
   const fnzi_graph *graph = fnzi_graph_at(c->p, c->graph);
   if (is_tensor && !fnzi_value_is_unsaid(graph, (uint32_t)result->u.value))
     FNZ_TRY(fnzi_value_unsaid(c->p, c->graph, (uint32_t)result->u.value));
   if (is_tensor) {
     const char *arrow = strstr(words, "-> ");
-    const fnz_geometry *g = geometry_of(c, result);
+    const fnz_geometry *g = prims_geometry_of(c, result);
     fnz_geometry looks;
     fnz_arg dtype;
     if (arrow && g && find_dtype(arrow + strlen("-> "), &dtype)) {
@@ -240,11 +240,11 @@ static fnz_status become_loose(const fnzi_prim_call *c, const char *words) {
 static fnz_status become_twice(const fnzi_prim_call *c, const char *words) {
   const fnz_op *op;
   fnz_arg *args, unused;
-  const fnz_geometry *g = c->node->noutputs ? geometry_of(c, &c->node->outputs[0]) : NULL;
+  const fnz_geometry *g = c->node->noutputs ? prims_geometry_of(c, &c->node->outputs[0]) : NULL;
   FNZ_TRY(read_words(c, words, &op, &args));
   if (!g)
     return refuse(c, FNZ_CLASS_TYPE, "its result must be a tensor");
-  FNZ_TRY(make(c, op, args, op->nparams, g, &unused));
+  FNZ_TRY(prims_make(c, op, args, op->nparams, g, &unused));
   return finish(c, op, args, op->nparams);
 }
 
@@ -252,11 +252,11 @@ static fnz_status become_twice(const fnzi_prim_call *c, const char *words) {
 static fnz_status become_uniform(const fnzi_prim_call *c) {
   const fnz_op *op;
   fnz_arg *args, empty;
-  const fnz_geometry *g = c->node->noutputs ? geometry_of(c, &c->node->outputs[0]) : NULL;
+  const fnz_geometry *g = c->node->noutputs ? prims_geometry_of(c, &c->node->outputs[0]) : NULL;
   FNZ_TRY(read_words(c, "empty_strided(shape, stride, dtype=dtype, device=device)", &op, &args));
   if (!g)
     return refuse(c, FNZ_CLASS_TYPE, "its result must be a tensor");
-  FNZ_TRY(make(c, op, args, op->nparams, g, &empty));
+  FNZ_TRY(prims_make(c, op, args, op->nparams, g, &empty));
   FNZ_TRY(read_words(c, "uniform(low, low, high, generator=generator)", &op, &args));
   args[0] = empty;
   return finish(c, op, args, op->nparams);
@@ -264,7 +264,7 @@ static fnz_status become_uniform(const fnzi_prim_call *c) {
 
 static fnz_status become_div(const fnzi_prim_call *c) {
   const fnz_arg self = named(c, "self");
-  const fnz_geometry *g = geometry_of(c, &self);
+  const fnz_geometry *g = prims_geometry_of(c, &self);
   FNZ_TRY(check_elements(c));
   char category = g ? fnz_dtype_get_info(g->dtype)->category : 'f';
   return become(c, category == 'i' || category == 'u'
@@ -344,15 +344,15 @@ static fnz_status with_one(const fnzi_prim_call *c, const fnz_geometry *g, uint3
 static fnz_status unsqueeze(const fnzi_prim_call *c, uint32_t at, fnz_arg *tensor) {
   const fnz_arg args[] = {*tensor, fnzi_arg_int(at)};
   fnz_geometry looks;
-  FNZ_TRY(with_one(c, geometry_of(c, tensor), at, &looks));
-  return make(c, fnzi_ops_find("unsqueeze"), args, 2, &looks, tensor);
+  FNZ_TRY(with_one(c, prims_geometry_of(c, tensor), at, &looks));
+  return prims_make(c, fnzi_ops_find("unsqueeze"), args, 2, &looks, tensor);
 }
 
 /* expand() puts new dimensions in front by itself. */
 static fnz_status become_broadcast(const fnzi_prim_call *c) {
   fnz_arg args[] = {named(c, "a"), named(c, "shape")};
   const fnz_arg dims = named(c, "broadcast_dimensions");
-  const fnz_geometry *g = geometry_of(c, &args[0]);
+  const fnz_geometry *g = prims_geometry_of(c, &args[0]);
   if (!g || args[1].tag != FNZ_ARG_LIST || args[1].count > FNZ_MAX_RANK)
     return refuse(c, FNZ_CLASS_TYPE, "it takes a tensor, a shape and dimensions");
   /* Dimension k of the tensor becomes dimension dims[k] of the result; they must ascend. */

@@ -121,7 +121,8 @@ bool fnzi_node_finder_find(const fnzi_node_finder *finder, const fnzi_node *node
 
 /* --- metadata --------------------------------------------------------------------------------- */
 /* If the source is a rewritten program itself, its nodes map to nodes of an earlier program. */
-static fnzi_source_node source_of(const fnzi_node_finder *finder, const fnzi_node *node) {
+static fnzi_source_node provenance_source_of(const fnzi_node_finder *finder,
+                                             const fnzi_node *node) {
   static const fnzi_source_node unknown = {0, FNZI_NO_NODE};
   const fnz_program *from = finder->p;
   size_t graph, index;
@@ -155,7 +156,8 @@ fnz_status fnzi_metadata_keep(const fnz_program *from, const fnzi_notes *notes, 
     const fnzi_graph *g = fnzi_graph_at(to, note->graph);
     const fnzi_node *why = note->why.node ? note->why.node : note->why.reader;
     if (note->node < g->nodes.count)
-      ((fnzi_source_node *)(uintptr_t)g->source_nodes)[note->node] = source_of(&finder, why);
+      ((fnzi_source_node *)(uintptr_t)g->source_nodes)[note->node] =
+          provenance_source_of(&finder, why);
   }
   return FNZ_OK;
 }

@@ -164,7 +164,7 @@ size_t fnzi_extras_node_count(const fnzi_extras *o, uint32_t graph) {
   return o && graph < o->graphs.count ? o->graphs.data[graph].nodes.count : 0;
 }
 
-static fnzi_extras_value value_of(const fnzi_extras *o, uint32_t graph, uint64_t value) {
+static fnzi_extras_value metadata_value_of(const fnzi_extras *o, uint32_t graph, uint64_t value) {
   bool is_known = o && graph < o->graphs.count && value < o->graphs.data[graph].values.count;
   return is_known ? o->graphs.data[graph].values.data[value] : (fnzi_extras_value){0, false};
 }
@@ -174,7 +174,7 @@ const char *fnzi_extras_device(const fnzi_extras *o, fnzi_extras_value value) {
 }
 
 /* The source node of a node, or the node itself if the program was not rewritten. */
-static fnzi_source_node source_of(const fnz_program *p, uint32_t graph, uint32_t node) {
+static fnzi_source_node metadata_source_of(const fnz_program *p, uint32_t graph, uint32_t node) {
   const fnzi_source_node *source_nodes = fnzi_graph_at(p, graph)->source_nodes;
   if (!p->is_rewritten)
     return (fnzi_source_node){graph, node};
@@ -182,7 +182,7 @@ static fnzi_source_node source_of(const fnz_program *p, uint32_t graph, uint32_t
 }
 
 const fnzi_extras_node *fnzi_extras_source_of(const fnz_program *p, uint32_t graph, uint32_t node) {
-  fnzi_source_node from = source_of(p, graph, node);
+  fnzi_source_node from = metadata_source_of(p, graph, node);
   bool is_known = p->extras && from.graph < p->extras->graphs.count &&
                   from.node < p->extras->graphs.data[from.graph].nodes.count;
   return is_known ? &p->extras->graphs.data[from.graph].nodes.data[from.node] : NULL;
@@ -191,8 +191,8 @@ const fnzi_extras_node *fnzi_extras_source_of(const fnz_program *p, uint32_t gra
 fnzi_extras_value fnzi_extras_note_of(const fnz_program *p, uint32_t graph, uint64_t value) {
   uint32_t node = fnzi_value_at(p, graph, value)->node;
   if (!p->is_rewritten || node == FNZI_NO_NODE)
-    return value_of(p->extras, graph, value);
+    return metadata_value_of(p->extras, graph, value);
   const fnzi_extras_node *n = fnzi_extras_source_of(p, graph, node);
-  return n ? value_of(p->extras, source_of(p, graph, node).graph, n->value)
+  return n ? metadata_value_of(p->extras, metadata_source_of(p, graph, node).graph, n->value)
            : (fnzi_extras_value){0, false};
 }

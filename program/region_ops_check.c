@@ -24,7 +24,7 @@ typedef struct pair {
   bool sliced; /* it has one dimension more */
 } pair;
 
-static const fnz_geometry *geometry_of(const checking *c, const pair *side) {
+static const fnz_geometry *region_ops_geometry_of(const checking *c, const pair *side) {
   return side->arg->tag == FNZ_ARG_VALUE
              ? fnzi_value_at(c->p, side->graph, side->arg->u.value)->geometry
              : NULL;
@@ -62,7 +62,7 @@ static void name_body(const checking *c, uint32_t graph, char out[64]) {
 
 /* "f32[4,3]", as far as there is room. */
 static void describe(const checking *c, const pair *side, char out[128]) {
-  const fnz_geometry *g = geometry_of(c, side);
+  const fnz_geometry *g = region_ops_geometry_of(c, side);
   if (side->arg->tag == FNZ_ARG_INT) {
     snprintf(out, 128, "%lld", (long long)side->arg->u.i);
     return;
@@ -100,8 +100,8 @@ static bool same_sizes(const fnz_geometry *a, const fnz_geometry *b, uint32_t mo
   return true;
 }
 
-static fnz_status compare(const checking *c, const pair *a, const pair *b) {
-  const fnz_geometry *g = geometry_of(c, a), *h = geometry_of(c, b);
+static fnz_status region_ops_compare(const checking *c, const pair *a, const pair *b) {
+  const fnz_geometry *g = region_ops_geometry_of(c, a), *h = region_ops_geometry_of(c, b);
   bool literal = a->arg->tag == FNZ_ARG_INT && b->arg->tag == FNZ_ARG_INT;
   if (kind_of(a->arg) != kind_of(b->arg) || (literal && a->arg->u.i != b->arg->u.i))
     return differ(c, a, b);
@@ -129,7 +129,7 @@ static fnz_status check_body_inputs(const checking *c, uint32_t body) {
     pair a = {fnzi_hop_operand(c->hop, k, &sliced), c->graph, "operand", k, 0};
     pair b = {&g->inputs[k], body, "input", k, 0};
     a.sliced = sliced;
-    FNZ_TRY(compare(c, &a, &b));
+    FNZ_TRY(region_ops_compare(c, &a, &b));
   }
   return FNZ_OK;
 }
@@ -147,7 +147,7 @@ static fnz_status check_body_results(const checking *c, uint32_t body, uint32_t 
     pair b = {&g->outputs[k], body, "output", k, 0};
     bool unused = a.arg->tag == FNZ_ARG_NONE;
     if (!unused)
-      FNZ_TRY(compare(c, &a, &b));
+      FNZ_TRY(region_ops_compare(c, &a, &b));
   }
   return FNZ_OK;
 }
@@ -162,7 +162,7 @@ static fnz_status check_iteration(const checking *c, uint32_t body, uint32_t cou
   for (uint32_t k = 0; k < count; k++) {
     pair a = {&g->outputs[k], body, "output", k, 0};
     pair b = {&g->inputs[k], body, "input", k, 0};
-    FNZ_TRY(compare(c, &a, &b));
+    FNZ_TRY(region_ops_compare(c, &a, &b));
   }
   return FNZ_OK;
 }
@@ -172,7 +172,7 @@ static fnz_status check_condition(const checking *c, uint32_t body) {
   if (g->noutputs != 1)
     return refuse_numbers(c, body, "outputs", g->noutputs, 1);
   pair b = {&g->outputs[0], body, "output", 0, 0};
-  const fnz_geometry *geometry = geometry_of(c, &b);
+  const fnz_geometry *geometry = region_ops_geometry_of(c, &b);
   char name[64];
   bool fits = kind_of(b.arg) == NUMBER || (geometry != NULL && fnz_geometry_numel(geometry) == 1);
   if (fits)
@@ -222,7 +222,7 @@ fnz_status fnzi_hop_check(fnz_context *ctx, const fnz_program *p, uint32_t graph
     return check_effect(&c);
   if (hop->kind == FNZI_HOP_COND) {
     pair a = {c.hop->pred, c.graph, "operand", 0, 0};
-    const fnz_geometry *g = geometry_of(&c, &a);
+    const fnz_geometry *g = region_ops_geometry_of(&c, &a);
     if (g != NULL && fnz_geometry_numel(g) != 1)
       return fnzi_fail(c.ctx, FNZ_CLASS_TYPE, "", "%s: the predicate has %lld elements, not 1",
                        fnzi_node_target(c.hop->node), (long long)fnz_geometry_numel(g));

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-static const fnzi_value *value_of(const fnz_program *p, uint32_t k) {
+static const fnzi_value *weights_value_of(const fnz_program *p, uint32_t k) {
   return fnzi_value_at(p, 0, fnzi_graph_main(p)->inputs[k].u.value);
 }
 
@@ -40,9 +40,9 @@ size_t fnzi_input_at(const fnz_program *p, const char *text, uint32_t *out) {
     const char *prefix = spec->kind == FNZ_INPUT_USER        ? "input."
                          : spec->kind == FNZ_INPUT_PARAMETER ? "parameter."
                                                              : "buffer.";
-    const char *target = fnzi_is_stored(spec->kind) ? spec->target : value_of(p, k)->name;
-    const size_t sizes[3] = {begins(text, "", value_of(p, k)->name), begins(text, "", target),
-                             begins(text, prefix, target)};
+    const char *target = fnzi_is_stored(spec->kind) ? spec->target : weights_value_of(p, k)->name;
+    const size_t sizes[3] = {begins(text, "", weights_value_of(p, k)->name),
+                             begins(text, "", target), begins(text, prefix, target)};
     for (size_t i = 0; i < 3; i++)
       if (sizes[i] > most) {
         most = sizes[i];
@@ -54,7 +54,7 @@ size_t fnzi_input_at(const fnz_program *p, const char *text, uint32_t *out) {
 
 const fnz_geometry *fnzi_input_geometry(const fnz_program *p, uint32_t k) {
   const fnzi_weight *w = weight_of(p, k);
-  return w && w->blob ? w->geometry : value_of(p, k)->geometry;
+  return w && w->blob ? w->geometry : weights_value_of(p, k)->geometry;
 }
 
 /* --- one memory ------------------------------------------------------------------------------- */

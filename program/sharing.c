@@ -54,7 +54,7 @@ fnz_guard fnz_program_guard(const fnz_program *p, size_t k) {
 
 /* --- declaring an alias --------------------------------------------------------------------------
  */
-static fnzi_value *input_value(const fnz_program *p, uint32_t k) {
+static fnzi_value *sharing_input_value(const fnz_program *p, uint32_t k) {
   return fnzi_value_at(p, 0, p->graphs.data[0].inputs[k].u.value);
 }
 
@@ -141,7 +141,7 @@ fnz_status fnz_program_declare_alias(fnz_context *ctx, fnz_program *p, const cha
       p->inputs[a].kind == FNZ_INPUT_MEMORY || p->inputs[b].kind == FNZ_INPUT_MEMORY;
   if (is_user(p, a) != is_user(p, b) || are_memories)
     return fnzi_fail(
-        ctx, FNZ_CLASS_UNSUPPORTED, input_value(p, is_user(p, a) ? b : a)->name,
+        ctx, FNZ_CLASS_UNSUPPORTED, sharing_input_value(p, is_user(p, a) ? b : a)->name,
         "this one belongs to the program, and an input that the caller passes cannot "
         "lie in its memory; declare aliases between two inputs, or between two buffers, "
         "parameters or constants");
@@ -152,11 +152,11 @@ fnz_status fnz_program_declare_alias(fnz_context *ctx, fnz_program *p, const cha
                      "this input shares memory with another one already; declare the others as "
                      "aliases of %s instead",
                      input);
-  FNZ_TRY(check_window(ctx, input_value(p, a), window));
-  if (input_value(p, b)->geometry->symbols)
-    return check_window(ctx, input_value(p, b), window);
+  FNZ_TRY(check_window(ctx, sharing_input_value(p, a), window));
+  if (sharing_input_value(p, b)->geometry->symbols)
+    return check_window(ctx, sharing_input_value(p, b), window);
   FNZ_TRY(fnzi_weights_join(ctx, p, a, b, window));
-  FNZ_TRY(fnzi_intern_geometry(p, window, &input_value(p, a)->geometry));
+  FNZ_TRY(fnzi_intern_geometry(p, window, &sharing_input_value(p, a)->geometry));
   join(p, a, fnzi_memory_of(p, b));
   return FNZ_OK;
 }
@@ -186,7 +186,7 @@ static fnz_status find_first(sameness *s, uint32_t k) {
   uint64_t first = k;
   s->first[k] = k;
   if (!w || !w->blob || s->p->graphs.data[0].inputs[k].tag != FNZ_ARG_VALUE ||
-      !fnzi_geometry_equal(w->geometry, input_value(s->p, k)->geometry))
+      !fnzi_geometry_equal(w->geometry, sharing_input_value(s->p, k)->geometry))
     return FNZ_OK;
   if (!fnzi_map_get(&s->firsts, &w->blob, sizeof w->blob, &first))
     FNZ_TRY(fnzi_map_set(&s->firsts, &w->blob, sizeof w->blob, k));
@@ -241,7 +241,7 @@ static fnz_status fail_at(fnz_context *ctx, fnz_class kind, const char *what, ui
   return fnzi_fail(ctx, kind, where, "%s", message);
 }
 
-static bool is_tensor(const fnz_arg *arg) {
+static bool sharing_is_tensor(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE;
 }
 
@@ -250,13 +250,13 @@ static const fnzi_blob *data_of(const fnz_program *p, uint32_t k) {
   return w && p->inputs[k].kind != FNZ_INPUT_USER ? w->blob : NULL;
 }
 
-static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k) {
+static fnz_status sharing_check_input(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnz_input_spec *in = &p->inputs[k];
   const fnz_arg *args = p->graphs.data[0].inputs;
   if (in->kind == FNZ_INPUT_MEMORY && !in->shares)
     return fail_at(ctx, FNZ_CLASS_REF, "input", k, "a memory that no other input lies in");
-  if (in->kind == FNZ_INPUT_MEMORY &&
-      (input_value(p, k)->geometry->rank != 1 || !fnzi_is_contiguous(input_value(p, k)->geometry)))
+  if (in->kind == FNZ_INPUT_MEMORY && (sharing_input_value(p, k)->geometry->rank != 1 ||
+                                       !fnzi_is_contiguous(sharing_input_value(p, k)->geometry)))
     return fail_at(ctx, FNZ_CLASS_TYPE, "input", k, "a memory has one dimension without gaps");
   if (in->written && (in->kind == FNZ_INPUT_CONSTANT || !has_company(p, k)))
     return fail_at(ctx, FNZ_CLASS_TYPE, "input", k,
@@ -267,7 +267,7 @@ static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k
   if (in->shares > k || p->inputs[in->shares - 1].shares)
     return fail_at(ctx, FNZ_CLASS_REF, "input", k,
                    "it must name the first of the inputs that it shares memory with");
-  if (!is_tensor(&args[k]) || !is_tensor(&args[in->shares - 1]))
+  if (!sharing_is_tensor(&args[k]) || !sharing_is_tensor(&args[in->shares - 1]))
     return fail_at(ctx, FNZ_CLASS_TYPE, "input", k, "what shares memory must be a tensor");
   bool by_caller = in->kind == FNZ_INPUT_USER,
        first_by_caller = p->inputs[in->shares - 1].kind == FNZ_INPUT_USER;
@@ -292,24 +292,25 @@ static fnz_status check_source(fnz_context *ctx, const fnz_program *p, uint32_t 
     return fail_at(ctx, FNZ_CLASS_REF, "output", k, "it shares memory with something not there");
   bool leads = p->outputs[by_input ? k : out->of].sharing == FNZ_SHARING_NEW;
   bool is_fine = by_input || (out->sharing == FNZ_SHARING_OUTPUT ? out->of < k : leads);
-  if (!is_tensor(by_input ? &g->inputs[out->of] : &g->outputs[out->of]) || !is_fine)
+  if (!sharing_is_tensor(by_input ? &g->inputs[out->of] : &g->outputs[out->of]) || !is_fine)
     return fail_at(ctx, FNZ_CLASS_REF, "output", k,
                    "it must name a tensor with memory of its own that it shares");
   return FNZ_OK;
 }
 
-static fnz_status check_output(fnz_context *ctx, const fnz_program *p, uint32_t k) {
+static fnz_status sharing_check_output(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnz_output_spec *out = &p->outputs[k];
   const fnz_arg *arg = &p->graphs.data[0].outputs[k];
   if ((unsigned)out->sharing >= FNZ_SHARING_COUNT)
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "an unknown way to share memory");
-  if (!is_tensor(arg) && (out->sharing != FNZ_SHARING_NEW || out->window || out->nviews))
+  if (!sharing_is_tensor(arg) && (out->sharing != FNZ_SHARING_NEW || out->window || out->nviews))
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "only a tensor shares memory");
   if (out->sharing != FNZ_SHARING_NEW && out->sharing != FNZ_SHARING_OWN)
     FNZ_TRY(check_source(ctx, p, k));
   if (out->nviews && out->sharing != FNZ_SHARING_INPUT_VIEW)
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "only a view of an input has view calls");
-  const fnz_geometry *g = is_tensor(arg) ? fnzi_value_at(p, 0, arg->u.value)->geometry : NULL;
+  const fnz_geometry *g =
+      sharing_is_tensor(arg) ? fnzi_value_at(p, 0, arg->u.value)->geometry : NULL;
   if (out->window && (out->window->dtype != g->dtype || !fnzi_same_sizes(out->window, g)))
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "its window has another type than its value");
   for (uint32_t i = 0; i < out->nviews; i++) {
@@ -349,9 +350,9 @@ static fnz_status check_guard(fnz_context *ctx, const fnz_program *p, uint32_t k
 
 fnz_status fnzi_sharing_verify(fnz_context *ctx, const fnz_program *p) {
   for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)
-    FNZ_TRY(check_input(ctx, p, k));
+    FNZ_TRY(sharing_check_input(ctx, p, k));
   for (uint32_t k = 0; k < p->graphs.data[0].noutputs; k++)
-    FNZ_TRY(check_output(ctx, p, k));
+    FNZ_TRY(sharing_check_output(ctx, p, k));
   for (uint32_t k = 0; k < p->guards.count; k++)
     FNZ_TRY(check_guard(ctx, p, k));
   return FNZ_OK;

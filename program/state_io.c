@@ -31,11 +31,11 @@ bool fnzi_io_has_pairs(const fnz_program *p) {
   return false;
 }
 
-static bool is_tensor(const fnz_arg *arg) {
+static bool state_is_tensor(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE;
 }
 
-static const fnzi_value *input_value(const fnz_program *p, uint32_t k) {
+static const fnzi_value *state_input_value(const fnz_program *p, uint32_t k) {
   return fnzi_value_at(p, 0, fnzi_graph_main(p)->inputs[k].u.value);
 }
 
@@ -105,7 +105,7 @@ static fnz_status find_pairs(change *c) {
 
 /* --- what cannot be a plain result -------------------------------------------------------------
  */
-static fnz_status refuse(const change *c, const char *name, const char *why) {
+static fnz_status state_refuse(const change *c, const char *name, const char *why) {
   return fnzi_fail_for(c->ctx, FNZI_REASON_DIALECT, FNZ_CLASS_UNSUPPORTED, name,
                        "it %s, which no plain result can say; take final values as outputs "
                        "(--state outputs)",
@@ -117,9 +117,10 @@ static fnz_status check_final(const change *c, uint32_t k) {
   if (!is_handed_back(c, out))
     return FNZ_OK;
   if (c->input_of[k] == NONE || out->kind == FNZ_OUTPUT_MEMORY_MUTATION)
-    return refuse(c, out->target, "is memory that several inputs look at, or one was moved from");
-  if (out->metadata || out->set || !is_tensor(&c->g->outputs[k]))
-    return refuse(c, out->target, "gets other sizes, strides or memory");
+    return state_refuse(c, out->target,
+                        "is memory that several inputs look at, or one was moved from");
+  if (out->metadata || out->set || !state_is_tensor(&c->g->outputs[k]))
+    return state_refuse(c, out->target, "gets other sizes, strides or memory");
   return FNZ_OK;
 }
 
@@ -136,7 +137,8 @@ static fnz_status drop_others(change *c, const bool *used) {
     if (!stands[fnzi_memory_of(c->p, k)] || (c->pair_of[k] != NONE && !is_callers))
       continue;
     if (!fnzi_is_stored(in->kind) || used[c->g->inputs[k].u.value])
-      return refuse(c, in->target, "lies in the memory of a state, and is an input of its own");
+      return state_refuse(c, in->target,
+                          "lies in the memory of a state, and is an input of its own");
     c->gone[k] = true;
   }
   return FNZ_OK;
@@ -191,7 +193,7 @@ static fnz_status share_with_pairs(change *c) {
     if (!any[i])
       continue;
     lie_in(&specs[first], FNZ_SHARING_NEW, 0);
-    specs[first].window = input_value(c->p, i)->geometry;
+    specs[first].window = state_input_value(c->p, i)->geometry;
     if (lead[i] != NONE)
       lie_in(&specs[c->pair_of[i]], FNZ_SHARING_OUTPUT, lead[i]);
   }
@@ -201,7 +203,7 @@ static fnz_status share_with_pairs(change *c) {
 /* --- places ------------------------------------------------------------------------------------
  */
 /* Moves inputs and outputs to their new indices; the ones without an index are dropped. */
-static fnz_status arrange(change *c, uint32_t ninputs, uint32_t noutputs) {
+static fnz_status state_arrange(change *c, uint32_t ninputs, uint32_t noutputs) {
   fnz_input_spec *in;
   fnz_output_spec *out;
   fnz_arg *inputs, *outputs;
@@ -241,7 +243,7 @@ static fnz_status mark_own(change *c) {
   FNZI_NEW(&c->scratch, c->g->values.count, &seen);
   for (uint32_t k = 0; k < c->g->noutputs; k++) {
     fnz_output_spec *out = &c->p->outputs[k];
-    if (!is_tensor(&c->g->outputs[k]))
+    if (!state_is_tensor(&c->g->outputs[k]))
       continue;
     uint64_t memory = fnzi_value_memory(c->p, 0, c->g->outputs[k].u.value);
     bool is_input = fnzi_value_at(c->p, 0, memory)->node == FNZI_NO_NODE;
@@ -284,12 +286,12 @@ static fnz_status drop_weights(change *c) {
 static void pair(change *c, uint32_t input, uint32_t output) {
   fnz_input_spec *in = &c->p->inputs[input];
   fnz_output_spec *out = &c->p->outputs[output];
-  *in = (fnz_input_spec){.kind = FNZ_INPUT_USER, .target = input_value(c->p, input)->name};
+  *in = (fnz_input_spec){.kind = FNZ_INPUT_USER, .target = state_input_value(c->p, input)->name};
   out->kind = FNZ_OUTPUT_USER;
   out->target = in->target;
 }
 
-static fnz_status make(change *c) {
+static fnz_status state_make(change *c) {
   uint32_t ninputs = 0, noutputs = 0;
   bool any_gone = false;
   FNZ_TRY(find_pairs(c));
@@ -321,7 +323,7 @@ static fnz_status make(change *c) {
   for (uint32_t k = 0; k < c->g->ninputs; k++)
     if (c->gone[k])
       unnamed[c->g->inputs[k].u.value] = any_gone = true;
-  FNZ_TRY(arrange(c, ninputs, noutputs));
+  FNZ_TRY(state_arrange(c, ninputs, noutputs));
   if (any_gone)
     FNZ_TRY(fnzi_values_drop(c->p, 0, unnamed));
   FNZ_TRY(mark_own(c));
@@ -336,7 +338,7 @@ fnz_status fnzi_io_make(fnz_context *ctx, fnz_program *p, bool keeps_buffers) {
   if (!any)
     return FNZ_OK;
   fnzi_arena_init(&c.scratch, ctx);
-  fnz_status status = make(&c);
+  fnz_status status = state_make(&c);
   fnzi_arena_free(&c.scratch);
   return status == FNZ_OK ? fnz_program_verify(ctx, p) : status;
 }
@@ -350,7 +352,7 @@ fnz_status fnzi_io_name(fnz_program *p) {
     const uint64_t value = g->outputs[k].u.value;
     const char *name;
     uint64_t there;
-    if (!fnzi_io_is_new_value(&p->outputs[k]) || !is_tensor(&g->outputs[k]) ||
+    if (!fnzi_io_is_new_value(&p->outputs[k]) || !state_is_tensor(&g->outputs[k]) ||
         fnzi_value_at(p, 0, value)->node == FNZI_NO_NODE)
       continue;
     FNZ_TRY(fnzi_arena_format(&p->arena, &name, "%s_out", p->outputs[k].target));
@@ -422,7 +424,7 @@ static fnz_status part(change *c, uint32_t input, uint32_t output) {
 /* An input of the original that was left out, being another name of the memory of `state`, comes
  * back. */
 static fnz_status restore_other(change *c, uint32_t from, uint32_t state) {
-  const fnzi_value *value = input_value(c->original, from);
+  const fnzi_value *value = state_input_value(c->original, from);
   const fnz_geometry *g;
   fnz_input_spec *in = &c->p->inputs[c->g->ninputs];
   uint32_t made;
@@ -454,7 +456,8 @@ static fnz_status restore_others(change *c, fnzi_map *states) {
     memory[k] = w && w->blob ? (uint64_t)(uintptr_t)w->blob : fnzi_memory_of(c->original, k);
   }
   for (uint32_t k = 0; k < had; k++) {
-    uint32_t was = is_tensor(&c->g->inputs[k]) ? input_named(c, input_value(c->p, k)->name) : NONE;
+    uint32_t was =
+        state_is_tensor(&c->g->inputs[k]) ? input_named(c, state_input_value(c->p, k)->name) : NONE;
     if (was == NONE)
       continue;
     met[was] = true;
@@ -488,7 +491,8 @@ static fnz_status undo(change *c) {
   uint32_t noutputs = 0;
   const fnzi_graph *g = fnzi_graph_main(c->original);
   for (uint32_t k = 0; k < g->ninputs; k++) {
-    const char *name = is_tensor(&g->inputs[k]) ? input_value(c->original, k)->name : NULL;
+    const char *name =
+        state_is_tensor(&g->inputs[k]) ? state_input_value(c->original, k)->name : NULL;
     if (name)
       FNZ_TRY(fnzi_map_set(&c->names, name, strlen(name), k));
   }
@@ -504,7 +508,7 @@ static fnz_status undo(change *c) {
   for (uint32_t k = 0; k < c->g->noutputs; k++)
     if (c->input_of[k] != NONE && fnzi_io_is_new_value(&c->p->outputs[k]))
       FNZ_TRY(part(c, c->input_of[k], k));
-  FNZ_TRY(arrange(c, c->g->ninputs, noutputs));
+  FNZ_TRY(state_arrange(c, c->g->ninputs, noutputs));
   FNZ_TRY(add_inputs(c, fnzi_graph_main(c->original)->ninputs));
   fnzi_map states;
   fnzi_map_init(&states, c->ctx);

@@ -30,8 +30,8 @@ static int64_t stride_of(const fnz_geometry *g, uint32_t rank, const int64_t *si
 }
 
 /* 1: a runs outside of b; -1: inside; 0: the inputs do not decide. */
-static int compare(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
-                   const int64_t *sizes, uint32_t a, uint32_t b) {
+static int strides_compare(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
+                           const int64_t *sizes, uint32_t a, uint32_t b) {
   for (size_t k = 0; k < count; k++) {
     int64_t x = stride_of(inputs[k], rank, sizes, a), y = stride_of(inputs[k], rank, sizes, b);
     if (x == 0 || y == 0)
@@ -51,7 +51,7 @@ static void sort_order(const fnz_geometry *const *inputs, size_t count, uint32_t
   for (uint32_t i = 1; i < rank; i++) {
     uint32_t at = i;
     for (uint32_t j = i; j-- > 0;) {
-      int c = compare(inputs, count, rank, sizes, order[j], order[at]);
+      int c = strides_compare(inputs, count, rank, sizes, order[j], order[at]);
       if (c < 0)
         break;
       if (c == 0)

@@ -347,7 +347,7 @@ static fnz_status check_weight_of(fnz_context *ctx, const fnz_program *p, uint32
                    k);
 }
 
-static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k) {
+static fnz_status verify_input(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnz_input_spec *in = &p->inputs[k];
   if ((unsigned)in->kind >= FNZ_INPUT_KIND_COUNT)
     return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "unknown kind of input %d", (int)in->kind);
@@ -376,7 +376,7 @@ static fnz_status check_inputs(fnz_context *ctx, const fnz_program *p, fnzi_map 
   for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++) {
     uint64_t bits = 0;
     const fnz_input_spec *in = &p->inputs[k];
-    FNZ_TRY(fnzi_at(ctx, check_input(ctx, p, k), "input %u", k));
+    FNZ_TRY(fnzi_at(ctx, verify_input(ctx, p, k), "input %u", k));
     fnzi_map_get(kinds, in->target, strlen(in->target), &bits);
     if (bits >> in->kind & 1)
       return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, in->target, "two inputs of this kind and name");
@@ -388,7 +388,7 @@ static fnz_status check_inputs(fnz_context *ctx, const fnz_program *p, fnzi_map 
 /* Kinds of inputs that have memory of their own, which they may be moved away from. */
 enum { MEMORIES = 1 << FNZ_INPUT_USER | 1 << FNZ_INPUT_PARAMETER | 1 << FNZ_INPUT_BUFFER };
 
-static fnz_status check_output(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out) {
+static fnz_status verify_output(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out) {
   if ((unsigned)out->kind >= FNZ_OUTPUT_KIND_COUNT)
     return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "unknown kind of output %d", (int)out->kind);
   bool has_target = fnzi_output_kind_of(out)->of != FNZI_NO_INPUT_KIND || fnzi_io_is_new_value(out);
@@ -456,7 +456,7 @@ fnz_status fnz_program_verify(fnz_context *ctx, const fnz_program *p) {
   fnzi_map_init(&kinds, ctx);
   fnz_status status = check_inputs(ctx, p, &kinds);
   for (uint32_t k = 0; k < p->graphs.data[0].noutputs && status == FNZ_OK; k++)
-    status = fnzi_at(ctx, check_output(ctx, &kinds, &p->outputs[k]), "output %u", k);
+    status = fnzi_at(ctx, verify_output(ctx, &kinds, &p->outputs[k]), "output %u", k);
   fnzi_map_free(&kinds);
   FNZ_TRY(status);
   return fnzi_sharing_verify(ctx, p);

@@ -71,8 +71,9 @@ fnz_status fnzi_run_bind_shared(fnzi_run_state *run, uint32_t k, bool *is_new) {
 /* --- filling it ------------------------------------------------------------------------------- */
 /* Two dense copies: the elements in the memory, and a mark on each byte that an earlier input
  * set. */
-static fnz_status compare(fnzi_run_state *run, const fnzi_run_binding *b, const unsigned char *data,
-                          const unsigned char *old, const unsigned char *known, size_t bytes) {
+static fnz_status aliased_compare(fnzi_run_state *run, const fnzi_run_binding *b,
+                                  const unsigned char *data, const unsigned char *old,
+                                  const unsigned char *known, size_t bytes) {
   size_t item = fnzi_dtype(b->geometry->dtype)->bytes;
   for (size_t i = 0; i < bytes; i++)
     if (known[i] && old[i] != data[i])
@@ -84,12 +85,13 @@ static fnz_status compare(fnzi_run_state *run, const fnzi_run_binding *b, const 
   return FNZ_OK;
 }
 
-static fnz_status place(fnzi_run_state *run, const fnzi_run_binding *b, const unsigned char *data,
-                        fnzi_run_memory *known, unsigned char *scratch, size_t bytes) {
+static fnz_status aliased_place(fnzi_run_state *run, const fnzi_run_binding *b,
+                                const unsigned char *data, fnzi_run_memory *known,
+                                unsigned char *scratch, size_t bytes) {
   size_t item = fnzi_dtype(b->geometry->dtype)->bytes;
   fnzi_run_gather(b->geometry, b->memory->cells, item, scratch);
   fnzi_run_gather(b->geometry, known->cells, item, scratch + bytes);
-  FNZ_TRY(compare(run, b, data, scratch, scratch + bytes, bytes));
+  FNZ_TRY(aliased_compare(run, b, data, scratch, scratch + bytes, bytes));
   fnzi_run_scatter(b->geometry, data, item, b->memory->cells);
   memset(scratch, 1, bytes);
   fnzi_run_scatter(b->geometry, scratch, item, known->cells);
@@ -105,7 +107,7 @@ fnz_status fnzi_run_fill_shared(fnzi_run_state *run, uint32_t k, const void *dat
   unsigned char *scratch = fnzi_resize(run->ctx, NULL, 0, 2 * bytes + 1);
   if (scratch == NULL)
     return fnzi_no_memory(run->ctx);
-  fnz_status status = place(run, b, data, b->memory->known, scratch, bytes);
+  fnz_status status = aliased_place(run, b, data, b->memory->known, scratch, bytes);
   fnzi_free(run->ctx, scratch, 2 * bytes + 1);
   return status;
 }

@@ -278,7 +278,7 @@ fnz_status fnzi_run_values_check(fnz_context *ctx, const fnz_program *program) {
 
 /* --- Results ---------------------------------------------------------------------------------- */
 
-static bool is_result(const fnz_arg *arg) {
+static bool args_is_result(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE || arg->tag == FNZ_ARG_NONE;
 }
 
@@ -291,10 +291,10 @@ fnz_status fnzi_run_node_results(fnzi_run_state *run, const fnzi_node *node, fnz
   *count = 0;
   for (uint32_t i = 0; i < node->noutputs; i++) {
     const fnz_arg *o = &node->outputs[i];
-    if (is_result(o))
+    if (args_is_result(o))
       (*out)[(*count)++] = *o;
     for (uint32_t k = 0; o->tag == FNZ_ARG_LIST && k < o->count; k++)
-      if (is_result(&o->u.list[k]))
+      if (args_is_result(&o->u.list[k]))
         (*out)[(*count)++] = o->u.list[k];
   }
   return FNZ_OK;
@@ -341,8 +341,8 @@ static fnz_status apply_list(fnzi_run_state *run, const fnz_request *from, fnz_h
   return kept == count ? FNZ_OK : has_not(run, from, count);
 }
 
-static fnz_status apply(fnzi_run_state *run, const fnz_request *call, fnz_handle *outputs,
-                        size_t count) {
+static fnz_status args_apply(fnzi_run_state *run, const fnz_request *call, fnz_handle *outputs,
+                             size_t count) {
   size_t got;
   fnz_status status = apply_in(run, call, outputs, count, &got);
   bool is_list = call->op->nreturns == 1 && call->op->returns[0].is_list;
@@ -359,19 +359,19 @@ static fnz_status apply(fnzi_run_state *run, const fnz_request *call, fnz_handle
                                       : apply_list(run, call, outputs, count);
 }
 
-static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
+static const fnz_geometry *args_geometry_of(void *user, const fnz_arg *arg) {
   const fnzi_run_state *run = user;
   return run->backend->geometry(run->backend->self, arg->u.value);
 }
 
 fnz_status fnzi_run_apply(fnzi_run_state *run, const fnz_request *call, fnz_handle *outputs,
                           size_t count) {
-  FNZ_TRY(fnzi_check_uncast(run->ctx, call->op, call->args, geometry_of, run));
+  FNZ_TRY(fnzi_check_uncast(run->ctx, call->op, call->args, args_geometry_of, run));
   if (run->options->check_schemas) {
     /* Releases the results when the call has not kept its schema. */
     fnzi_run_witnesses *seen;
     FNZ_TRY(fnzi_run_witness_begin(run, call, &seen));
-    fnz_status status = apply(run, call, outputs, count);
+    fnz_status status = args_apply(run, call, outputs, count);
     if (status != FNZ_OK) {
       fnz_status ended = fnzi_run_witness_end(seen, call->op, NULL, 0);
       return ended == FNZ_OK ? status : ended;
@@ -381,5 +381,5 @@ fnz_status fnzi_run_apply(fnzi_run_state *run, const fnz_request *call, fnz_hand
       release_all(run, outputs, count);
     return status;
   }
-  return apply(run, call, outputs, count);
+  return args_apply(run, call, outputs, count);
 }

@@ -121,9 +121,9 @@ static void end_node(fnzi_run_state *run, const fnzi_run_interpreter *by) {
 
 /* --- Higher-order nodes ----------------------------------------------------------------------- */
 
-static fnz_status check_result(fnzi_run_state *run, const fnzi_run_interpreter *by,
-                               const fnz_arg *result, const fnzi_run_frame_arg *passed,
-                               uint32_t k) {
+static fnz_status frames_check_result(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                                      const fnz_arg *result, const fnzi_run_frame_arg *passed,
+                                      uint32_t k) {
   const fnzi_node *node = &run->graph->nodes.data[run->node];
   const fnz_geometry *recorded = run->graph->values.data[result->u.value].geometry;
   if (passed->item == NULL)
@@ -155,7 +155,7 @@ static fnz_status finish_region(fnzi_run_state *run, const fnzi_run_interpreter 
   fnzi_operands results = r->hop.results;
   for (uint32_t k = 0; k < results.count && k < next->count; k++) {
     if (results.args[k].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(check_result(run, by, &results.args[k], &next->args[k], k));
+      FNZ_TRY(frames_check_result(run, by, &results.args[k], &next->args[k], k));
     put(run, &results.args[k], &next->args[k]);
   }
   for (uint32_t k = 0; k < next->count; k++)
@@ -244,7 +244,7 @@ static fnz_status leave(fnzi_run_state *run, const fnzi_run_interpreter *by) {
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
 
-static fnz_status run_node(fnzi_run_state *run, const fnzi_run_interpreter *by) {
+static fnz_status frames_run_node(fnzi_run_state *run, const fnzi_run_interpreter *by) {
   const fnzi_node *node = &run->graph->nodes.data[run->node];
   bool entered = false;
   if (fnzi_is_hop(node))
@@ -260,7 +260,8 @@ static fnz_status run_node(fnzi_run_state *run, const fnzi_run_interpreter *by) 
 
 /* A node, or the end of a body. */
 static fnz_status step(fnzi_run_state *run, const fnzi_run_interpreter *by) {
-  fnz_status status = run->node < run->graph->nodes.count ? run_node(run, by) : leave(run, by);
+  fnz_status status =
+      run->node < run->graph->nodes.count ? frames_run_node(run, by) : leave(run, by);
   if (status == FNZ_OK)
     return FNZ_OK;
   const frame *f = top(run);

@@ -97,14 +97,14 @@ static fnz_status lower_value(void *user, fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static const fnz_geometry *geometry_of(void *user, uint64_t v) {
+static const fnz_geometry *functional_geometry_of(void *user, uint64_t v) {
   state *s = user;
   if (s->run.items[v] == NULL)
     return fnzi_run_recorded(&s->run, &s->run.scratch, v);
   return backend_of(s)->geometry(backend_of(s)->self, handle_of(s, v));
 }
 
-static fnz_status apply(state *s, const fnzi_node *node) {
+static fnz_status functional_apply(state *s, const fnzi_node *node) {
   fnzi_run_state *run = &s->run;
   fnz_request call = {node->op, node->args, node->nargs, NULL, node->source};
   fnz_arg *results;
@@ -136,10 +136,10 @@ static fnz_status apply(state *s, const fnzi_node *node) {
   return status;
 }
 
-static fnz_status run_node(void *self, const fnzi_node *node) {
+static fnz_status functional_run_node(void *self, const fnzi_node *node) {
   state *s = self;
   bool done;
-  FNZ_TRY(fnzi_run_number_node(&s->run, node, geometry_of, s, &done));
+  FNZ_TRY(fnzi_run_number_node(&s->run, node, functional_geometry_of, s, &done));
   if (done)
     return FNZ_OK;
   if (node->op == NULL)
@@ -151,7 +151,7 @@ static fnz_status run_node(void *self, const fnzi_node *node) {
                      "%s writes an argument; functionalize the program first or run the original",
                      node->op->name);
   if (!fnzi_op_is_item(node->op) || node->args[0].tag != FNZ_ARG_VALUE)
-    return apply(s, node);
+    return functional_apply(s, node);
   FNZ_TRY(need(s, node->args[0].u.value));
   return fnzi_run_read_number(&s->run, node, handle_of(s, node->args[0].u.value));
 }
@@ -256,7 +256,7 @@ static fnz_status emit_rest(void *user, size_t k) {
 static fnzi_run_interpreter interpreter_of(state *s) {
   return (fnzi_run_interpreter){.self = s,
                                 .immutable = true,
-                                .node = run_node,
+                                .node = functional_run_node,
                                 .end = end_item,
                                 .geometry = item_geometry,
                                 .value = item_value,

@@ -62,7 +62,7 @@ static fnz_status take_array(fnzi_run_state *run, size_t k, size_t *taken) {
 }
 
 /* "output.K" of this program. */
-static bool is_result(const fnzi_run_state *run, const char *name) {
+static bool given_is_result(const fnzi_run_state *run, const char *name) {
   static const char prefix[] = "output.";
   const size_t length = sizeof prefix - 1;
   uint64_t number = 0, results = 0;
@@ -85,7 +85,7 @@ static bool is_known(const fnzi_run_state *run, const char *name) {
         (strcmp(graph_name(run, k), name) == 0 || (full != NULL && strcmp(full, name) == 0)))
       return true;
   }
-  return is_result(run, name);
+  return given_is_result(run, name);
 }
 
 /* --- names in messages ------------------------------------------------------------------------ */

@@ -228,7 +228,7 @@ static int64_t places(const fnzi_run_frame_op *r, uint32_t level) {
   return r->iterations >> level;
 }
 
-static fnzi_run_frame_arg *place(const fnzi_run_frame_op *r, uint32_t level, int64_t i) {
+static fnzi_run_frame_arg *loops_place(const fnzi_run_frame_op *r, uint32_t level, int64_t i) {
   return r->levels[level] + i * (int64_t)r->hop.xs.count;
 }
 
@@ -269,22 +269,23 @@ static fnz_status next_place(fnzi_run_state *run, const fnzi_run_interpreter *by
     r->up = places(r, r->level) < 2;
   }
   if (!r->up)
-    return combine(run, r, place(r, r->level, 2 * r->at), place(r, r->level, 2 * r->at + 1), next);
+    return combine(run, r, loops_place(r, r->level, 2 * r->at),
+                   loops_place(r, r->level, 2 * r->at + 1), next);
   for (; r->level > 0; r->level--, r->at = 0) {
     int64_t count = places(r, r->level - 1);
     for (int64_t j = 0; r->at == 0 && 2 * j + 1 < count; j++) {
-      fnzi_run_frame_arg *to = place(r, r->level - 1, 2 * j + 1);
+      fnzi_run_frame_arg *to = loops_place(r, r->level - 1, 2 * j + 1);
       for (uint32_t k = 0; k < n; k++) {
         fnzi_run_frame_arg old = to[k];
-        to[k] = place(r, r->level, j)[k];
+        to[k] = loops_place(r, r->level, j)[k];
         fnzi_run_frame_arg_hold(&to[k]);
         fnzi_run_frame_arg_drop(by, &old);
       }
     }
     r->at += r->at == 0;
     if (2 * r->at < count)
-      return combine(run, r, place(r, r->level, r->at - 1), place(r, r->level - 1, 2 * r->at),
-                     next);
+      return combine(run, r, loops_place(r, r->level, r->at - 1),
+                     loops_place(r, r->level - 1, 2 * r->at), next);
   }
   return end_tree(run, by, r, next);
 }
@@ -302,7 +303,7 @@ static fnz_status start_tree(fnzi_run_state *run, const fnzi_run_interpreter *by
   }
   for (int64_t i = 0; i < r->iterations; i++)
     for (uint32_t k = 0; k < n; k++)
-      FNZ_TRY(slice(run, by, r, k, i, &place(r, 0, i)[k]));
+      FNZ_TRY(slice(run, by, r, k, i, &loops_place(r, 0, i)[k]));
   return next_place(run, by, r, next);
 }
 
@@ -363,7 +364,7 @@ fnz_status fnzi_run_frame_op_step(fnzi_run_state *run, const fnzi_run_interprete
     return step_slices(run, by, r, given, count, next);
   case FNZI_HOP_ASSOCIATIVE_SCAN: {
     fnzi_run_frame_arg *to =
-        r->up ? place(r, r->level - 1, 2 * r->at) : place(r, r->level + 1, r->at);
+        r->up ? loops_place(r, r->level - 1, 2 * r->at) : loops_place(r, r->level + 1, r->at);
     fnzi_run_frame_args_drop(by, to, count);
     memcpy(to, given, count * sizeof *given);
     r->at++;

@@ -45,7 +45,7 @@ static fnz_status look_before(witnesses *all, const fnz_request *call) {
   return FNZ_OK;
 }
 
-static fnz_status compare(const fnzi_run_state *run, const fnz_op *op, const witness *w) {
+static fnz_status schema_compare(const fnzi_run_state *run, const fnz_op *op, const witness *w) {
   unsigned char *after = NULL;
   const fnz_geometry *g = run->backend->geometry(run->backend->self, w->handle);
   fnz_status status = download(run, w, &after);
@@ -62,8 +62,8 @@ static fnz_status compare(const fnzi_run_state *run, const fnz_op *op, const wit
                    op->name, w->name, at / run->backend->cell_bytes(run->backend->self, g->dtype));
 }
 
-static fnz_status check_result(const witnesses *all, const fnz_op *op, size_t k,
-                               fnz_handle result) {
+static fnz_status schema_check_result(const witnesses *all, const fnz_op *op, size_t k,
+                                      fnz_handle result) {
   const fnz_backend *backend = all->run->backend;
   for (size_t i = 0; i < all->list.count; i++)
     if (backend->shares(backend->self, result, all->list.data[i].handle))
@@ -80,10 +80,10 @@ static fnz_status look_after(const witnesses *all, const fnz_op *op, const fnz_h
   bool can_tell = FNZI_BACKEND_HAS(backend, shares);
   bool may_share = !fnzi_op_is_custom(op) || op->is_view || !can_tell;
   for (size_t i = 0; i < all->list.count; i++)
-    FNZ_TRY(compare(all->run, op, &all->list.data[i]));
+    FNZ_TRY(schema_compare(all->run, op, &all->list.data[i]));
   for (size_t k = 0; k < count && !may_share; k++)
     if (outputs[k])
-      FNZ_TRY(check_result(all, op, k, outputs[k]));
+      FNZ_TRY(schema_check_result(all, op, k, outputs[k]));
   return FNZ_OK;
 }
 

@@ -63,7 +63,7 @@ static const struct {
 enum { BUILTINS = sizeof builtins / sizeof *builtins, PRIMS = sizeof prims / sizeof *prims };
 
 /* As strcmp() of the schema's name and `name`. */
-static int compare(const char *schema, const char *name) {
+static int builtin_compare(const char *schema, const char *name) {
   size_t size = strcspn(schema, "(");
   int order = strncmp(schema, name, size);
   return order || !name[size] ? order : -1;
@@ -74,7 +74,7 @@ static size_t find_prim(const char *name) {
   size_t low = 0, high = strncmp(name, prims_space, sizeof prims_space - 1) == 0 ? PRIMS : 0;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    int order = compare(prims[middle].schema, name);
+    int order = builtin_compare(prims[middle].schema, name);
     if (order == 0)
       return middle;
     low = order < 0 ? middle + 1 : low;
@@ -83,7 +83,7 @@ static size_t find_prim(const char *name) {
   return PRIMS;
 }
 
-static const builtin *find(const char *name) {
+static const builtin *builtin_find(const char *name) {
   size_t size = strlen(name);
   for (size_t i = 0; i < BUILTINS; i++)
     if (strncmp(builtins[i].schema, name, size) == 0 && builtins[i].schema[size] == '(')
@@ -93,27 +93,27 @@ static const builtin *find(const char *name) {
 
 const char *fnzi_builtin_schema(const char *name) {
   size_t at = find_prim(name);
-  const builtin *b = at < PRIMS ? NULL : find(name);
+  const builtin *b = at < PRIMS ? NULL : builtin_find(name);
   return at < PRIMS ? prims[at].schema : b ? b->schema : NULL;
 }
 
 size_t fnzi_builtin_plain_size(const char *name) {
-  const builtin *b = fnzi_ends_with(name, "_out") ? find(name) : NULL;
+  const builtin *b = fnzi_ends_with(name, "_out") ? builtin_find(name) : NULL;
   return b && b->tags & FNZI_TAG_EFFECT ? strlen(name) - strlen("_out") : 0;
 }
 
 uint32_t fnzi_builtin_tags(const char *name) {
-  const builtin *b = find(name);
+  const builtin *b = builtin_find(name);
   return b ? b->tags : 0;
 }
 
 bool fnzi_builtin_is_asked(const char *name) {
-  const builtin *b = find(name);
+  const builtin *b = builtin_find(name);
   return b && b->is_asked;
 }
 
 const fnz_op *fnzi_builtin_like(const fnz_op *op) {
-  const builtin *b = find(op->name);
+  const builtin *b = builtin_find(op->name);
   return b && b->like && strcmp(b->schema, op->schema) == 0 ? fnzi_ops_find(b->like) : NULL;
 }
 

@@ -104,7 +104,7 @@ static declared *find_in(const fnzi_scope *scope, const char *name, size_t size)
 }
 
 /* In the scope, else in that of the context. */
-static declared *find(const fnzi_scope *scope, const char *name, size_t size) {
+static declared *custom_find(const fnzi_scope *scope, const char *name, size_t size) {
   declared *d = find_in(scope, name, size);
   return d ? d : find_in(scope->ctx->operators, name, size);
 }
@@ -116,7 +116,7 @@ static size_t name_size(const char *name) {
 }
 
 const fnz_op *fnzi_scope_find(const fnzi_scope *scope, const char *name) {
-  const declared *d = find(scope, name, name_size(name));
+  const declared *d = custom_find(scope, name, name_size(name));
   return d ? &d->op : fnzi_ops_find(name);
 }
 
@@ -150,8 +150,8 @@ static fnz_status publish(fnzi_scope *scope, declared *d) {
 
 /* --- Rules ------------------------------------------------------------------------------------ */
 
-static fnz_status refuse(const fnzi_scope *scope, const fnz_op *op, const char *what,
-                         const char *name) {
+static fnz_status custom_refuse(const fnzi_scope *scope, const fnz_op *op, const char *what,
+                                const char *name) {
   return fnzi_fail(scope->ctx, FNZ_CLASS_TYPE, op->name, "`%s` %s; the schema is %s", name, what,
                    op->schema);
 }
@@ -160,39 +160,40 @@ static fnz_status check_param(const fnzi_scope *scope, const fnz_op *op, const f
   if (!p->is_write)
     return FNZ_OK;
   if (p->type != FNZI_TYPE_TENSOR)
-    return refuse(scope, op, "is written, but only tensors can be", p->name);
+    return custom_refuse(scope, op, "is written, but only tensors can be", p->name);
   if (p->is_wildcard || p->alias_after)
-    return refuse(scope, op, "is written and stays what it is: write Tensor(a!)", p->name);
+    return custom_refuse(scope, op, "is written and stays what it is: write Tensor(a!)", p->name);
   /* Another argument may share memory with `p`. */
   for (const fnzi_param *other = op->params; other < op->params + op->nparams; other++)
     if (other != p && (other->alias | other->alias_after) & p->alias)
-      return refuse(scope, op, "is written under the letter of another argument; use another one",
-                    p->name);
+      return custom_refuse(
+          scope, op, "is written under the letter of another argument; use another one", p->name);
   return FNZ_OK;
 }
 
 static fnz_status check_return(const fnzi_scope *scope, const fnz_op *op, const fnzi_param *r) {
   const fnzi_param *p = fnzi_op_returned(op, r);
   if (r->is_write && !p)
-    return refuse(scope, op, "is a result and no argument that is written", r->alias_text);
+    return custom_refuse(scope, op, "is a result and no argument that is written", r->alias_text);
   for (size_t i = 0; i < op->nparams && !r->is_write; i++)
     if (op->params[i].is_write && op->params[i].alias & r->alias)
-      return refuse(scope, op, "is written and returned: say so in both places, Tensor(a!)",
-                    op->params[i].name);
+      return custom_refuse(scope, op, "is written and returned: say so in both places, Tensor(a!)",
+                           op->params[i].name);
   if (p && (p->type != r->type || p->is_list != r->is_list || p->optional != r->optional ||
             p->item_optional != r->item_optional))
-    return refuse(scope, op, "is returned under another type", p->name);
+    return custom_refuse(scope, op, "is returned under another type", p->name);
   for (const fnzi_param *before = op->returns; p && before < r; before++)
     if (fnzi_op_returned(op, before) == p)
-      return refuse(scope, op, "is returned twice; once is enough", p->name);
+      return custom_refuse(scope, op, "is returned twice; once is enough", p->name);
   return FNZ_OK;
 }
 
 static fnz_status check(const fnzi_scope *scope, const fnz_op *op) {
   if (!strstr(op->name, "::"))
-    return refuse(scope, op, "has no namespace of its own; write ns::name(...)", op->name);
+    return custom_refuse(scope, op, "has no namespace of its own; write ns::name(...)", op->name);
   if (strstr(op->overload, "functional") && op->kind != FNZI_KIND_FUNCTIONAL)
-    return refuse(scope, op, "is an overload name for operators that write nothing", op->overload);
+    return custom_refuse(scope, op, "is an overload name for operators that write nothing",
+                         op->overload);
   for (size_t i = 0; i < op->nparams; i++)
     FNZ_TRY(check_param(scope, op, &op->params[i]));
   for (size_t i = 0; i < op->nreturns; i++)
@@ -246,7 +247,7 @@ static void become_functional(declared *d) {
 
 static fnz_status add_derived(fnzi_scope *scope, const declared *of, const fnz_op *op) {
   declared *d;
-  const declared *there = find(scope, op->name, strlen(op->name));
+  const declared *there = custom_find(scope, op->name, strlen(op->name));
   if (there && !same_signature(op, &there->op))
     return fnzi_fail(scope->ctx, FNZ_CLASS_DUPLICATE, of->op.name,
                      "its functional form would be %s, but there is %s; give that one the same "
@@ -304,14 +305,14 @@ static fnz_status resolve_bases(fnzi_scope *scope, declared *d) {
     return FNZ_OK;
   FNZ_TRY(fnzi_derive_on_bases(&scope->arena, &d->op, &form));
   FNZ_TRY(add_derived(scope, d, form));
-  d->on_bases = find(scope, form->name, strlen(form->name));
+  d->on_bases = custom_find(scope, form->name, strlen(form->name));
   d->on_bases->of = d;
   return FNZ_OK;
 }
 
 /* Another operator has this name. */
 static bool is_taken(const fnzi_scope *scope, const fnz_op *functional) {
-  const declared *there = find(scope, functional->name, strlen(functional->name));
+  const declared *there = custom_find(scope, functional->name, strlen(functional->name));
   return there && !there->is_derived && !same_signature(functional, &there->op);
 }
 
@@ -335,7 +336,7 @@ static fnz_status resolve(fnzi_scope *scope, declared *d) {
       FNZ_TRY(fnzi_derive_functional(&scope->arena, &whole, &functional));
     }
     FNZ_TRY(add_derived(scope, d, functional));
-    twin = find(scope, functional->name, strlen(functional->name));
+    twin = custom_find(scope, functional->name, strlen(functional->name));
   }
   whole.functional = FNZI_DECLARED_OP;
   d->op = whole;
@@ -398,7 +399,7 @@ static fnz_status declare(fnzi_scope *scope, const char *schema, const fnz_op **
   fnz_op *op;
   *out = NULL;
   FNZ_TRY(parse(scope, schema, &op));
-  declared *there = find(scope, op->name, strlen(op->name));
+  declared *there = custom_find(scope, op->name, strlen(op->name));
   bool is_same = there && strcmp(there->op.schema, op->schema) == 0;
   bool replaces = there && there->is_derived && same_signature(&there->op, op);
   declared *shadowed = there && !is_same && !replaces ? in_place_of(scope, there) : NULL;

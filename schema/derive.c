@@ -51,7 +51,7 @@ static fnzi_param result_like(const fnzi_param *p, const char *name) {
   return result;
 }
 
-static fnz_status refuse(const fnz_op *op, fnzi_arena *arena, const char *what) {
+static fnz_status derive_refuse(const fnz_op *op, fnzi_arena *arena, const char *what) {
   return fnzi_fail(arena->ctx, FNZ_CLASS_TYPE, op->name, "%s; its schema is %s", what, op->schema);
 }
 
@@ -111,7 +111,7 @@ fnz_status fnzi_derive_functional(fnzi_arena *arena, const fnz_op *op, fnz_op **
   const fnzi_param *written;
   const char *name;
   if (op->kind == FNZI_KIND_FUNCTIONAL)
-    return refuse(op, arena, "this operator writes nothing and is its own functional form");
+    return derive_refuse(op, arena, "this operator writes nothing and is its own functional form");
   FNZ_TRY(begin(&d, arena, op));
   FNZ_TRY(set_name(&d, op->kind == FNZI_KIND_MUTABLE ? "_functional" : "", op->overload));
   for (size_t i = 0; i < op->nparams; i++)
@@ -212,7 +212,8 @@ static fnz_status out_of_results(draft *d) {
   }
   for (size_t i = 0; i < op->nreturns; i++) {
     if (op->returns[i].is_write)
-      return refuse(op, d->arena, "an operator that returns what it writes has no out variant");
+      return derive_refuse(op, d->arena,
+                           "an operator that returns what it writes has no out variant");
     if (op->returns[i].type == FNZI_TYPE_TENSOR)
       FNZ_TRY(out_argument(d, i, returned));
     else
@@ -228,7 +229,8 @@ static fnz_status out_parts(draft *d) {
     const fnz_op *op = d->from;
     const fnzi_param *self = self_of(op);
     if (!self || !self->is_write)
-      return refuse(op, d->arena, "an in-place operator without a written self has no out variant");
+      return derive_refuse(op, d->arena,
+                           "an in-place operator without a written self has no out variant");
     for (size_t i = 0; i < op->nparams; i++)
       add_param(d, &op->params[i] == self ? without_alias(*self) : op->params[i]);
     add_param(d, out_like(self, "out"));
@@ -253,7 +255,7 @@ static fnz_status out_parts(draft *d) {
   case FNZI_KIND_SCRATCH:
     break;
   }
-  return refuse(d->from, d->arena, "this operator has out arguments already");
+  return derive_refuse(d->from, d->arena, "this operator has out arguments already");
 }
 
 fnz_status fnzi_derive_out(fnzi_arena *arena, const fnz_op *op, fnz_op **out) {
@@ -265,6 +267,6 @@ fnz_status fnzi_derive_out(fnzi_arena *arena, const fnz_op *op, fnz_op **out) {
     FNZ_TRY(fnzi_arena_format(arena, &overload, "%s_out", op->overload));
   FNZ_TRY(set_name(&d, "", overload));
   if (!d.op.nparams || !d.params[d.op.nparams - 1].is_out)
-    return refuse(op, arena, "an operator without tensor results has no out variant");
+    return derive_refuse(op, arena, "an operator without tensor results has no out variant");
   return finish(&d, op->tags & (FNZI_TAGS_KEPT | FNZI_TAG_VIEW_COPY), out);
 }

@@ -6,7 +6,7 @@
 
 /* As strcmp(op name, the first `size` bytes of `name`). Names differ early: the call of strncmp
  * took twice as long. */
-static int compare(const fnz_op *op, const char *name, size_t size) {
+static int ops_compare(const fnz_op *op, const char *name, size_t size) {
   for (size_t i = 0; i < size; i++)
     if (op->name[i] != name[i])
       return (unsigned char)op->name[i] - (unsigned char)name[i];
@@ -17,7 +17,7 @@ size_t fnzi_op_lower_bound(const char *name, size_t size) {
   size_t low = 0, high = fnzi_ops_count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (compare(&fnzi_ops[middle], name, size) < 0)
+    if (ops_compare(&fnzi_ops[middle], name, size) < 0)
       low = middle + 1;
     else
       high = middle;
@@ -33,8 +33,8 @@ const fnz_op *fnzi_ops_find(const char *name) {
   if (size > tail && strcmp(name + size - tail, empty) == 0)
     size -= tail;
   size_t index = fnzi_op_lower_bound(name, size);
-  return index < fnzi_ops_count && compare(&fnzi_ops[index], name, size) == 0 ? &fnzi_ops[index]
-                                                                              : NULL;
+  return index < fnzi_ops_count && ops_compare(&fnzi_ops[index], name, size) == 0 ? &fnzi_ops[index]
+                                                                                  : NULL;
 }
 
 const fnz_op *fnzi_op_find_stem(const fnz_op *op, size_t length) {

@@ -107,7 +107,7 @@ static fnz_status list_size(fnzi_scan *s, int *out) {
   return fnzi_scan_fail(s, "a list size and ']'");
 }
 
-static fnz_status type(fnzi_scan *s, fnzi_param *p) {
+static fnz_status parse_type(fnzi_scan *s, fnzi_param *p) {
   FNZ_TRY(base_type(s, p));
   FNZ_TRY(alias(s, p));
   p->optional = fnzi_scan_accept(s, "?");
@@ -151,7 +151,7 @@ static fnz_status params(fnzi_scan *s, fnz_op *op) {
     }
     fnzi_param *p = &list[op->nparams];
     p->keyword_only = keyword_only;
-    FNZ_TRY(type(s, p));
+    FNZ_TRY(parse_type(s, p));
     fnzi_word name = spaced_word(s);
     if (!name.size)
       return fnzi_scan_fail(s, "the name of a parameter");
@@ -182,7 +182,7 @@ static fnz_status returns(fnzi_scan *s, fnz_op *op) {
   if (many && fnzi_scan_accept(s, ")"))
     return FNZ_OK;
   do {
-    FNZ_TRY(type(s, &list[op->nreturns]));
+    FNZ_TRY(parse_type(s, &list[op->nreturns]));
     FNZ_TRY(keep(s, spaced_word(s), &list[op->nreturns].name));
     op->nreturns++;
   } while (many && fnzi_scan_accept(s, ","));

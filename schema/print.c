@@ -10,7 +10,7 @@ static fnz_status put_all(fnz_context *ctx, fnz_buffer *out, const char *const *
   return FNZ_OK;
 }
 
-static fnz_status type(fnz_context *ctx, const fnzi_param *p, fnz_buffer *out) {
+static fnz_status print_type(fnz_context *ctx, const fnzi_param *p, fnz_buffer *out) {
   char size[16] = "";
   if (p->list_size)
     snprintf(size, sizeof size, "%d", p->list_size);
@@ -31,7 +31,7 @@ static fnz_status type(fnz_context *ctx, const fnzi_param *p, fnz_buffer *out) {
 static fnz_status entry(fnz_context *ctx, const fnzi_param *p, fnz_buffer *out) {
   const char *const texts[] = {*p->name ? " " : "", p->name, p->has_default ? "=" : "",
                                p->has_default ? p->default_text : ""};
-  FNZ_TRY(type(ctx, p, out));
+  FNZ_TRY(print_type(ctx, p, out));
   return put_all(ctx, out, texts, sizeof texts / sizeof *texts);
 }
 

@@ -15,12 +15,13 @@ static const kind_row kind_rows[] = {
 #undef ROW
 };
 
-static int by_name(const void *key, const void *row) {
+static int promotion_find_by_name(const void *key, const void *row) {
   return strcmp(key, ((const kind_row *)row)->name);
 }
 
 static const kind_row *find_row(const char *name) {
-  return bsearch(name, kind_rows, sizeof kind_rows / sizeof *kind_rows, sizeof *kind_rows, by_name);
+  return bsearch(name, kind_rows, sizeof kind_rows / sizeof *kind_rows, sizeof *kind_rows,
+                 promotion_find_by_name);
 }
 
 fnzi_promotion_kind fnzi_promotion_find(const fnz_op *op) {

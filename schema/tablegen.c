@@ -82,7 +82,7 @@ static fnz_status read_row(table *t, char *line) {
   return FNZ_OK;
 }
 
-static int by_name(const void *a, const void *b) {
+static int tablegen_by_name(const void *a, const void *b) {
   const fnz_op *x = a, *y = b;
   return strcmp(x->name, y->name);
 }
@@ -113,7 +113,7 @@ static bool may_stand_for(const fnz_op *op, const fnz_op *other) {
 
 static fnz_status add_alias(table *t, fnz_op *op, const char *name) {
   const fnz_op key = {.name = name};
-  const fnz_op *other = bsearch(&key, t->ops, t->count, sizeof key, by_name);
+  const fnz_op *other = bsearch(&key, t->ops, t->count, sizeof key, tablegen_by_name);
   if (!other || op->alias_of != FNZI_NO_OP || op->composite != FNZI_COMPOSITE_IMPLICIT ||
       op->is_view || other->is_view || !may_stand_for(op, other))
     return fnzi_fail(t->ctx, FNZ_CLASS_TYPE, op->name,
@@ -177,7 +177,7 @@ static fnz_status read_table(table *t, fnz_buffer *file) {
     FNZ_TRY(read_row(t, line));
     line = next;
   }
-  qsort(t->ops, t->count, sizeof *t->ops, by_name);
+  qsort(t->ops, t->count, sizeof *t->ops, tablegen_by_name);
   FNZ_TRY(fnzi_twins_find(t->ctx, t->ops, t->count));
   return find_aliases(t);
 }

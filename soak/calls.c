@@ -115,7 +115,7 @@ static void split_dim(int64_t *sizes, uint32_t *rank, uint32_t d, int64_t by) {
 }
 
 /* Other sizes with as many elements: dimensions merged and split. */
-static void draw_sizes(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
+static void calls_draw_sizes(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   int64_t sizes[FNZ_MAX_RANK + 4];
   uint32_t rank = g->rank;
   if (rank)
@@ -250,7 +250,7 @@ const fnzi_view_draw fnzi_view_draws[] = {
     {"alias", draw_nothing, true},
     {"select.int", draw_select, true},
     {"slice.Tensor", draw_slice, true},
-    {"view", draw_sizes, true},
+    {"view", calls_draw_sizes, true},
     {"transpose.int", draw_two_dims, true},
     {"permute", draw_permutation, true},
     {"unsqueeze", draw_unsqueeze, true},
@@ -271,7 +271,7 @@ const fnzi_view_draw fnzi_view_draws[] = {
     {"view_as_complex", draw_nothing, true},
     {"_conj", draw_nothing, true},
     {"_neg_view", draw_nothing, true},
-    {"reshape", draw_sizes, false},
+    {"reshape", calls_draw_sizes, false},
     {"contiguous", draw_nothing, false},
     {"flatten.using_ints", draw_flatten, false},
     {"to.dtype", draw_to_dtype, false},

@@ -24,20 +24,21 @@ static size_t bytes_of(const fnz_geometry *g) {
   return item * (size_t)(high > numel ? high : numel);
 }
 
-static const fnzi_value *input_of(const fnz_program *p, uint32_t k) {
+static const fnzi_value *inputs_input_of(const fnz_program *p, uint32_t k) {
   return fnzi_value_at(p, 0, fnzi_graph_main(p)->inputs[k].u.value);
 }
 
 /* If inputs of one memory overlap they have the same bytes: the first input's. */
 static fnz_status agree(fnz_context *ctx, const fnz_program *p, uint32_t k,
                         const fnz_arrays *arrays, unsigned char *data) {
-  const fnz_geometry *own = input_of(p, k)->geometry;
+  const fnz_geometry *own = inputs_input_of(p, k)->geometry;
   size_t item = fnzi_dtype(own->dtype)->bytes, room = bytes_of(own);
   if (fnzi_memory_of(p, k) == k || !room)
     return FNZ_OK;
   for (uint32_t i = 0; i < k; i++)
-    if (fnzi_memory_of(p, i) == fnzi_memory_of(p, k) && bytes_of(input_of(p, i)->geometry) > room)
-      room = bytes_of(input_of(p, i)->geometry);
+    if (fnzi_memory_of(p, i) == fnzi_memory_of(p, k) &&
+        bytes_of(inputs_input_of(p, i)->geometry) > room)
+      room = bytes_of(inputs_input_of(p, i)->geometry);
   unsigned char *memory = fnzi_resize(ctx, NULL, 0, 4 * room);
   if (!memory)
     return fnzi_no_memory(ctx);
@@ -49,7 +50,7 @@ static fnz_status agree(fnz_context *ctx, const fnz_program *p, uint32_t k,
   for (uint32_t i = 0; i < k; i++) {
     if (fnzi_memory_of(p, i) != fnzi_memory_of(p, k))
       continue;
-    const fnzi_value *v = input_of(p, i);
+    const fnzi_value *v = inputs_input_of(p, i);
     size_t width = fnzi_dtype(v->geometry->dtype)->bytes;
     if (!bytes_of(v->geometry))
       continue;

@@ -94,7 +94,7 @@ verdict fnzi_judge_functional(judge *t, const fnz_program *p, bool may_view) {
   return FNZI_VERDICT_EQUAL;
 }
 
-static fnz_status text_of(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
+static fnz_status judge_text_of(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
   *out = (fnz_buffer){0};
   return fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, out);
 }
@@ -115,7 +115,7 @@ static verdict check_fixed_point(judge *t, const fnz_program *p, fnz_views views
     v = fnzi_judge_wrong(t, "fixed point", "functionalized again, node %zu is another one", where);
   else if (t->checks & FNZI_CHECK_THOROUGH) {
     fnz_buffer a = {0}, b = {0};
-    if (text_of(t->ctx, p, &a) || text_of(t->ctx, again, &b))
+    if (judge_text_of(t->ctx, p, &a) || judge_text_of(t->ctx, again, &b))
       v = fnzi_judge_failed(t, "text");
     else if (strcmp(a.data, b.data) != 0)
       v = fnzi_judge_wrong(t, "fixed point", "functionalized again, it reads\n%.800s", b.data);
@@ -133,8 +133,9 @@ static verdict check_text(judge *t, const fnz_program *p) {
   fnz_buffer a = {0}, b = {0};
   fnz_program *copy = NULL;
   verdict v = FNZI_VERDICT_EQUAL;
-  if (text_of(t->ctx, p, &a) || fnz_program_read(t->ctx, a.data, a.size, FNZ_FORMAT_TEXT, &copy) ||
-      text_of(t->ctx, copy, &b))
+  if (judge_text_of(t->ctx, p, &a) ||
+      fnz_program_read(t->ctx, a.data, a.size, FNZ_FORMAT_TEXT, &copy) ||
+      judge_text_of(t->ctx, copy, &b))
     v = fnzi_judge_failed(t, "text");
   else if (strcmp(a.data, b.data) != 0)
     v = fnzi_judge_wrong(t, "text", "read and written again, it is another text");

@@ -58,7 +58,7 @@ static const number *pick_number(gen *g) {
 
 /* --- Numbers ------------------------------------------------------------------------------------
  */
-static fnz_status draw_item(gen *g) {
+static fnz_status numbers_draw_item(gen *g) {
   uint32_t k = choose(g->c, g->nscalars);
   uint8_t type = g->scalars[k].type;
   number *n = &g->numbers[g->nnumbers];
@@ -71,7 +71,7 @@ static fnz_status draw_item(gen *g) {
   return FNZ_OK;
 }
 
-static fnz_status draw_arithmetic(gen *g) {
+static fnz_status numbers_draw_arithmetic(gen *g) {
   static const char *const ops[] = {"add", "mul", "sub"}, *const signs[] = {"+", "*", "-"};
   uint32_t op = choose(g->c, 3);
   const number *a = pick_number(g);
@@ -86,7 +86,7 @@ static fnz_status draw_arithmetic(gen *g) {
 }
 
 /* How many elements are true: then sizes depend on data as well. */
-static fnz_status draw_size(gen *g) {
+static fnz_status numbers_draw_size(gen *g) {
   unsigned id = g->names++, symbol = g->symbols++;
   number *n = &g->numbers[g->nnumbers];
   if (g->nnumbers == MOST_VALUES)
@@ -184,16 +184,16 @@ static const use uses[] = {{"add.Scalar(%a, #)", FLOATS, FLOATS, true},
                            {"neg(%a)", FLOATS, FLOATS, true},
                            {"softmax.int(%a, -1)", FLOATS, FLOATS, false}};
 
-static fnz_status put_number(gen *g, const number *n) {
+static fnz_status numbers_put_number(gen *g, const number *n) {
   return fnzi_printf(g->ctx, &g->lines, "%%n%u", n->id);
 }
 
 static fnz_status put_operand(gen *g, const use *u, char what, const number *n) {
   switch (what) {
   case '#':
-    return put_number(g, n);
+    return numbers_put_number(g, n);
   case '!':
-    return choose(g->c, 2) ? put_number(g, n)
+    return choose(g->c, 2) ? numbers_put_number(g, n)
                            : fnzi_printf(g->ctx, &g->lines, "%d.5", (int)choose_in(g->c, -3, 3));
   default:
     return fnzi_printf(g->ctx, &g->lines, "%%v%u", pick(g, what == 't' ? TRUTHS : u->of));
@@ -237,7 +237,7 @@ static fnz_status draw_write(gen *g) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
-static fnz_status put_head(gen *g, fnz_buffer *out) {
+static fnz_status numbers_put_head(gen *g, fnz_buffer *out) {
   FNZ_TRY(fnzi_put_text(g->ctx, out, "fnz 1\n"));
   for (uint32_t k = 0; k < g->nnumbers; k++)
     if (strchr("uz", g->numbers[k].text[0]) && strpbrk(g->numbers[k].text, "+*-") == NULL)
@@ -255,7 +255,7 @@ static fnz_status put_head(gen *g, fnz_buffer *out) {
   return fnzi_put_text(g->ctx, out, ")\n{\n");
 }
 
-static fnz_status draw(gen *g, bool exact, fnz_buffer *out) {
+static fnz_status numbers_draw(gen *g, bool exact, fnz_buffer *out) {
   uint32_t steps = 4 + choose(g->c, MOST_STEPS);
   g->has_sizes = choose(g->c, 5) == 1;
   static const char *const sizes[] = {"[6]", "[2,3]", "[70]", "[3,1]", "[5,40]"};
@@ -268,17 +268,17 @@ static fnz_status draw(gen *g, bool exact, fnz_buffer *out) {
     g->scalars[g->nscalars++].type = (uint8_t)k;
   }
   for (int k = 0; k < 2; k++)
-    FNZ_TRY(draw_item(g));
+    FNZ_TRY(numbers_draw_item(g));
   for (uint32_t k = 0; k < steps; k++) {
     uint32_t what = choose(g->c, 12);
-    FNZ_TRY(what == 0                   ? draw_item(g)
-            : what == 1                 ? draw_arithmetic(g)
+    FNZ_TRY(what == 0                   ? numbers_draw_item(g)
+            : what == 1                 ? numbers_draw_arithmetic(g)
             : what == 2                 ? draw_scalar(g, exact)
             : what == 3                 ? draw_write(g)
-            : what == 4 && g->has_sizes ? draw_size(g)
+            : what == 4 && g->has_sizes ? numbers_draw_size(g)
                                         : draw_use(g, exact));
   }
-  FNZ_TRY(put_head(g, out));
+  FNZ_TRY(numbers_put_head(g, out));
   FNZ_TRY(fnzi_put(g->ctx, out, g->lines.data, g->lines.size));
   return fnzi_printf(g->ctx, out, "  return %%v%u, %%v%u, %%v%u\n}\n", g->last, pick(g, FLOATS),
                      pick(g, INTEGERS));
@@ -286,7 +286,7 @@ static fnz_status draw(gen *g, bool exact, fnz_buffer *out) {
 
 fnz_status fnzi_numbers_text(fnz_context *ctx, choices *c, bool exact, fnz_buffer *out) {
   gen g = {.ctx = ctx, .c = c};
-  fnz_status status = draw(&g, exact, out);
+  fnz_status status = numbers_draw(&g, exact, out);
   fnz_buffer_free(ctx, &g.lines);
   return status;
 }

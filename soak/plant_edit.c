@@ -283,7 +283,7 @@ static void mark_all(const fnz_arg *args, size_t count, uint8_t *marks) {
 }
 
 /* The graph says whether a loop goes on. */
-static bool is_condition(const fnz_program *p, uint32_t graph) {
+static bool edit_is_condition(const fnz_program *p, uint32_t graph) {
   for (uint32_t k = 0; k < graph; k++) {
     const fnzi_graph *g = fnzi_graph_at(p, k);
     for (size_t i = 0; i < g->nodes.count; i++) {
@@ -307,7 +307,7 @@ fnz_status fnzi_plant_causes(fnzi_planting *t, uint32_t graph, bool of_assertion
     else if (!of_assertions && is_branch)
       mark_all(n->args, 1, *out);
   }
-  if (!of_assertions && is_condition(t->p, graph))
+  if (!of_assertions && edit_is_condition(t->p, graph))
     mark_all(g->outputs, g->noutputs, *out);
   /* The causes of marked values, backwards, as definitions come before uses. */
   for (size_t i = g->nodes.count; i-- > 0;) {

@@ -174,7 +174,7 @@ fnz_status fnzi_plant_alias_views(fnzi_planting *t) {
 }
 
 /* The input whose final value an output is; NULL when it is not found by its name. */
-static const fnzi_value *input_of(const fnz_program *p, const fnz_output_spec *spec) {
+static const fnzi_value *ends_input_of(const fnz_program *p, const fnz_output_spec *spec) {
   const fnzi_graph *g = fnzi_graph_main(p);
   const int kind = fnzi_output_kind_of(spec)->of;
   for (uint32_t i = 0; i < g->ninputs; i++) {
@@ -190,7 +190,7 @@ static const fnzi_value *input_of(const fnz_program *p, const fnz_output_spec *s
 /* When the final value lies as the input did, the flag says nothing. */
 static bool has_new_look(const fnzi_planting *t, uint32_t k) {
   const fnz_output_spec *spec = &t->p->outputs[k];
-  const fnzi_value *input = input_of(t->p, spec), *v = tensor_of(t, k);
+  const fnzi_value *input = ends_input_of(t->p, spec), *v = tensor_of(t, k);
   if (!input || !v || !fnzi_is_dense(input->geometry))
     return false; /* with gaps, strides are not compared */
   const fnz_geometry *look = spec->window ? spec->window : v->geometry;

@@ -107,7 +107,7 @@ fnz_status fnzi_plant_guard_name(fnzi_planting *t) {
 }
 
 /* A condition on sizes that the source does not have. */
-static bool is_condition(const fnzi_planting *t, const fnz_guard *guard) {
+static bool guards_is_condition(const fnzi_planting *t, const fnz_guard *guard) {
   bool is = guard->kind == FNZ_GUARD_CONDITION;
   for (size_t k = 0; is && t->source && k < t->source->guards.count; k++) {
     const fnz_guard *own = &t->source->guards.data[k];
@@ -119,7 +119,7 @@ static bool is_condition(const fnzi_planting *t, const fnz_guard *guard) {
 fnz_status fnzi_plant_guard_dropped(fnzi_planting *t) {
   for (size_t k = 0; k < t->p->guards.count; k++) {
     const fnz_guard *guard = &t->p->guards.data[k];
-    if (!is_condition(t, guard) || !fnzi_plant_here(t))
+    if (!guards_is_condition(t, guard) || !fnzi_plant_here(t))
       continue;
     fnzi_plant_note(t, "guard %s is left out", guard->text);
     drop_guard(t->p, k);
@@ -140,7 +140,7 @@ static const char *number_in(const char *text) {
 fnz_status fnzi_plant_guard_bound(fnzi_planting *t) {
   for (size_t k = 0; k < t->p->guards.count; k++) {
     fnz_guard *guard = &t->p->guards.data[k];
-    const char *at = is_condition(t, guard) ? number_in(guard->text) : NULL;
+    const char *at = guards_is_condition(t, guard) ? number_in(guard->text) : NULL;
     char *rest;
     if (!at || !fnzi_plant_here(t))
       continue;

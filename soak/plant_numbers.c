@@ -7,8 +7,8 @@
 enum { MOST_TEXT = 400 };
 
 /* The text of a number in the program; false when it has none. */
-static bool text_of(const fnz_program *p, const fnzi_graph *g, const fnz_arg *arg,
-                    char out[MOST_TEXT]) {
+static bool plant_text_of(const fnz_program *p, const fnzi_graph *g, const fnz_arg *arg,
+                          char out[MOST_TEXT]) {
   if (arg->tag == FNZ_ARG_INT)
     return snprintf(out, MOST_TEXT, "%lld", (long long)arg->u.i) > 0;
   uint32_t symbol = arg->tag == FNZ_ARG_SYMBOL ? g->values.data[arg->u.value].symbol : 0;
@@ -50,7 +50,8 @@ static fnz_status retext(fnzi_planting *t, fnzi_graph *g, const fnzi_node *n) {
   if (!s || n->nargs != 2 || n->noutputs != 1 || n->outputs[0].tag != FNZ_ARG_SYMBOL)
     return FNZ_OK;
   fnzi_value *v = &g->values.data[n->outputs[0].u.value];
-  if (!v->symbol || !text_of(t->p, g, &n->args[0], a) || !text_of(t->p, g, &n->args[1], b))
+  if (!v->symbol || !plant_text_of(t->p, g, &n->args[0], a) ||
+      !plant_text_of(t->p, g, &n->args[1], b))
     return FNZ_OK;
   FNZ_TRY(
       fnzi_arena_format(&t->p->arena, &text, "%s%s%s%s%s", s->before, a, s->between, b, s->behind));

@@ -36,8 +36,8 @@ static fnz_status add_number(const fnz_program *p, const fnzi_value *v, const fn
   return FNZ_OK;
 }
 
-static fnz_status add_inputs(const fnz_program *p, const fnzi_sizes *sizes, fnzi_point *point,
-                             uint64_t seed, fnz_arrays *out) {
+static fnz_status runs_add_inputs(const fnz_program *p, const fnzi_sizes *sizes, fnzi_point *point,
+                                  uint64_t seed, fnz_arrays *out) {
   const fnzi_graph *graph = fnzi_graph_main(p);
   static const uint64_t most[] = {0, 3, 8, 2, 24};
   const uint64_t below = most[seed % (sizeof most / sizeof *most)];
@@ -65,7 +65,7 @@ static fnz_status add_inputs(const fnz_program *p, const fnzi_sizes *sizes, fnzi
 
 /* Most sizes keep to the conditions of the program; every fourth choice is any small ones, and
  * every eighth has one that is large. */
-static fnz_status draw_sizes(fnzi_sizes *sizes, fnzi_point *point, uint64_t seed) {
+static fnz_status runs_draw_sizes(fnzi_sizes *sizes, fnzi_point *point, uint64_t seed) {
   fnzi_draw draw;
   bool found;
   if (seed % 4 != 3) {
@@ -92,9 +92,9 @@ static fnz_status make_inputs(fnz_context *ctx, const fnz_program *p, uint64_t s
   status = fnzi_sizes_open(&sizes, ctx, p);
   fnzi_point_init(&point, &sizes.set);
   if (status == FNZ_OK)
-    status = draw_sizes(&sizes, &point, seed);
+    status = runs_draw_sizes(&sizes, &point, seed);
   if (status == FNZ_OK)
-    status = add_inputs(p, &sizes, &point, seed, *out);
+    status = runs_add_inputs(p, &sizes, &point, seed, *out);
   fnzi_point_free(&point);
   fnzi_sizes_close(&sizes);
   return status;
@@ -174,8 +174,8 @@ static fnz_status run(const fnzi_plant_pair *pair, const fnz_program *p, bool or
   return out->status == FNZ_NO_MEMORY ? out->status : FNZ_OK;
 }
 
-static fnzi_plant_told tell(const fnzi_plant_pair *pair, const fnz_arrays *inputs, const outcome *a,
-                            const outcome *b) {
+static fnzi_plant_told runs_tell(const fnzi_plant_pair *pair, const fnz_arrays *inputs,
+                                 const outcome *a, const outcome *b) {
   if (pair->by_sizes && a->status != FNZ_OK)
     return a->of_sizes && b->status == FNZ_OK ? FNZI_PLANT_APART : FNZI_PLANT_NOTHING;
   if (pair->by_sizes && b->status != FNZ_OK)
@@ -206,7 +206,7 @@ static fnz_status run_both(const fnzi_plant_pair *pair, uint64_t seed, fnzi_plan
     if (status == FNZ_OK)
       status = run(pair, pair->second, false, inputs, b);
     if (status == FNZ_OK)
-      *out = tell(pair, inputs, a, b);
+      *out = runs_tell(pair, inputs, a, b);
   }
   fnz_arrays_destroy(inputs);
   fnz_arrays_destroy(a->arrays);

@@ -377,7 +377,7 @@ static fnz_status fill_in(gen *g) {
   return FNZ_OK;
 }
 
-static fnz_status draw(gen *g) {
+static fnz_status programs_draw(gen *g) {
   if (!g->meta)
     FNZ_TRY(fnz_meta_backend_create(g->ctx, &g->meta));
   FNZ_TRY(fnz_wrapper_create(g->ctx, g->meta, &g->wrapper));
@@ -397,7 +397,7 @@ fnz_status fnzi_random_program(fnz_context *ctx, fnz_backend *meta, choices *c,
   g->counts = counts;
   g->meta = meta;
   g->make_value = make_value;
-  fnz_status status = draw(g);
+  fnz_status status = programs_draw(g);
   fnz_wrapper_destroy(g->wrapper);
   if (!meta)
     fnz_backend_destroy(g->meta);

@@ -25,8 +25,8 @@ void fnzi_region_put(gen *g, fnz_buffer *to, const char *format, ...) {
   va_end(arguments);
 }
 
-static void put_list(gen *g, fnz_buffer *to, const char *around, const int64_t *items,
-                     uint32_t count) {
+static void draws_put_list(gen *g, fnz_buffer *to, const char *around, const int64_t *items,
+                           uint32_t count) {
   fnzi_region_put(g, to, "%c", around[0]);
   for (uint32_t k = 0; k < count; k++)
     fnzi_region_put(g, to, "%s%lld", k ? "," : "", (long long)items[k]);
@@ -35,10 +35,10 @@ static void put_list(gen *g, fnz_buffer *to, const char *around, const int64_t *
 
 void fnzi_region_put_var(gen *g, fnz_buffer *to, const var *v) {
   fnzi_region_put(g, to, "%%%c%u: %s", v->letter, v->id, v->dtype);
-  put_list(g, to, "[]", v->sizes, v->rank);
+  draws_put_list(g, to, "[]", v->sizes, v->rank);
   if (v->rank) {
     fnzi_region_put(g, to, " stride");
-    put_list(g, to, "()", v->strides, v->rank);
+    draws_put_list(g, to, "()", v->strides, v->rank);
   }
   if (v->offset)
     fnzi_region_put(g, to, " offset(%lld)", (long long)v->offset);
@@ -158,7 +158,7 @@ var fnzi_region_constant(gen *g, scope *s, const char *dtype, uint32_t rank, con
   const var v = fnzi_region_dense(g, dtype, rank, sizes);
   fnzi_region_define(g, s, &v);
   fnzi_region_put(g, &s->lines, "full(");
-  put_list(g, &s->lines, "[]", sizes, rank);
+  draws_put_list(g, &s->lines, "[]", sizes, rank);
   fnzi_region_put(g, &s->lines, ", 0, dtype=%s)", dtype);
   fnzi_region_end_node(g, s);
   return v;

@@ -61,7 +61,7 @@ static void close_scope(gen *g, scope *s) {
   fnzi_free(g->ctx, s, sizeof *s);
 }
 
-static void put_buffer(gen *g, fnz_buffer *to, const fnz_buffer *from) {
+static void regions_put_buffer(gen *g, fnz_buffer *to, const fnz_buffer *from) {
   if (g->status == FNZ_OK && from->size)
     g->status = fnzi_put(g->ctx, to, from->data, from->size);
 }
@@ -96,9 +96,9 @@ static size_t reserve(gen *g) {
 static void close_body(gen *g, size_t place, scope *s, bool single, const var *outs, size_t nouts) {
   fnz_buffer *b = &g->graphs[place];
   fnzi_region_put(g, b, "graph g%zu(", place);
-  put_buffer(g, b, &s->head);
+  regions_put_buffer(g, b, &s->head);
   fnzi_region_put(g, b, ") {\n");
-  put_buffer(g, b, &s->lines);
+  regions_put_buffer(g, b, &s->lines);
   fnzi_region_put(g, b, "  return%s", single ? " single" : "");
   for (size_t j = 0; j < nouts; j++)
     fnzi_region_put(g, b, "%s%%%c%u", j ? ", " : " ", outs[j].letter, outs[j].id);
@@ -106,7 +106,7 @@ static void close_body(gen *g, size_t place, scope *s, bool single, const var *o
   close_scope(g, s);
 }
 
-static void put_operands(gen *g, scope *s, const operands *o, size_t from, size_t to) {
+static void regions_put_operands(gen *g, scope *s, const operands *o, size_t from, size_t to) {
   PUT(g, s, "[");
   for (size_t k = from; k < to; k++)
     PUT(g, s, "%s%%%c%u", k > from ? ", " : "", o->vars[k].letter, o->vars[k].id);
@@ -164,7 +164,7 @@ static void condition(gen *g, scope *s, unsigned depth) {
   branch(g, no, &o, gives_operand, depth, outs);
   put_results(g, s, outs, 2, 2, 0);
   PUT(g, s, "cond(%%v%u, @g%zu, @g%zu, ", truth.id, yes, no);
-  put_operands(g, s, &o, 0, o.count);
+  regions_put_operands(g, s, &o, 0, o.count);
   PUT(g, s, ")");
   fnzi_region_end_node(g, s);
 }
@@ -193,7 +193,7 @@ static void call(gen *g, scope *s, unsigned depth) {
     PUT(g, s, "invoke_subgraph(@g%zu, \"id\", ", place);
   else
     PUT(g, s, "hints_wrapper(@g%zu, ", place);
-  put_operands(g, s, &o, 0, o.count);
+  regions_put_operands(g, s, &o, 0, o.count);
   PUT(g, s, which == 3 ? ", [])" : ")");
   fnzi_region_end_node(g, s);
 }
@@ -229,9 +229,9 @@ static void loop(gen *g, scope *s, unsigned depth) {
   close_body(g, turn, b, false, outs, carried);
   put_results(g, s, outs, carried, carried, 0);
   PUT(g, s, "while_loop(@g%zu, @g%zu, ", test, turn);
-  put_operands(g, s, &o, 0, carried);
+  regions_put_operands(g, s, &o, 0, carried);
   PUT(g, s, ", ");
-  put_operands(g, s, &o, carried, o.count);
+  regions_put_operands(g, s, &o, carried, o.count);
   PUT(g, s, ")");
   fnzi_region_end_node(g, s);
 }
@@ -257,12 +257,12 @@ static void slices(gen *g, scope *s, const var *xs, unsigned depth, bool scans) 
   put_results(g, s, outs, carried + 1, carried, xs->sizes[0]);
   PUT(g, s, scans ? "scan(@g%zu, " : "map_impl(@g%zu, ", place);
   if (scans) {
-    put_operands(g, s, &o, 0, carried);
+    regions_put_operands(g, s, &o, 0, carried);
     PUT(g, s, ", ");
   }
-  put_operands(g, s, &o, carried, carried + 1);
+  regions_put_operands(g, s, &o, carried, carried + 1);
   PUT(g, s, ", ");
-  put_operands(g, s, &o, carried + 1, o.count);
+  regions_put_operands(g, s, &o, carried + 1, o.count);
   PUT(g, s, ")");
   fnzi_region_end_node(g, s);
 }
@@ -327,7 +327,7 @@ static void put_input(gen *g, scope *s, var v, bool is_state) {
 
 /* Buffers come first, as exporters have them. Half of the programs have a position, mostly as
  * state. */
-static void draw_inputs(gen *g, scope *s) {
+static void regions_draw_inputs(gen *g, scope *s) {
   static const int64_t shapes[][3] = {{4, 0, 0}, {3, 2, 0}, {2, 3, 0}, {2, 2, 3}, {1, 0, 0}};
   static const uint32_t ranks[] = {1, 2, 2, 3, 1};
   const uint32_t nbuffers = choose(g->c, 4), ninputs = 1 + choose(g->c, 3),
@@ -346,15 +346,15 @@ static void draw_program(gen *g, fnz_buffer *out) {
   scope *s = open_scope(g);
   if (!s)
     return;
-  draw_inputs(g, s);
+  regions_draw_inputs(g, s);
   for (g->budget = 4 + (int)choose(g->c, 14); g->budget > 0 && g->status == FNZ_OK;)
     statements(g, s, 0);
   choices_part(g->c);
   fnzi_region_scaled(g, s, fnzi_region_pick(g, s)); /* so that something is returned */
   fnzi_region_put(g, out, "fnz 1\nprogram(");
-  put_buffer(g, out, &s->head);
+  regions_put_buffer(g, out, &s->head);
   fnzi_region_put(g, out, ") {\n");
-  put_buffer(g, out, &s->lines);
+  regions_put_buffer(g, out, &s->lines);
   /* The last tensor, and some of the others. */
   fnzi_region_put(g, out, "  return");
   for (size_t i = 0, n = 0; i < s->count; i++) {
@@ -364,7 +364,7 @@ static void draw_program(gen *g, fnz_buffer *out) {
   }
   fnzi_region_put(g, out, "\n}\n");
   for (size_t k = 0; k < g->ngraphs; k++)
-    put_buffer(g, out, &g->graphs[k]);
+    regions_put_buffer(g, out, &g->graphs[k]);
   g->counts->programs++;
   g->counts->lengths[fnzi_random_bucket(g->nodes)]++;
   close_scope(g, s);

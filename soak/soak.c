@@ -38,7 +38,7 @@ static unsigned checks_of(const fnzi_soak_options *o, uint64_t index) {
 /* --- What is found -------------------------------------------------------------------------------
  */
 
-static void tell(part *p, uint64_t index, unsigned checks) {
+static void soak_tell(part *p, uint64_t index, unsigned checks) {
   const fnzi_soak_options *o = p->all->options;
   fnzi_worker *w = &p->worker;
   fnz_buffer text = {0};
@@ -137,7 +137,7 @@ static void run_part(part *p) {
       return;
     }
     if (is_wrong && is_wanted(p->all, &p->worker))
-      tell(p, o->first + i, checks);
+      soak_tell(p, o->first + i, checks);
     if (!go_on(p))
       return;
   }

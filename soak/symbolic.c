@@ -79,7 +79,7 @@ static bool draw_call(symbolic_gen *g, size_t row) {
 /* --- steps that give numbers ----------------------------------------------------------------- */
 /* Reads a number off an input, which may have been written. Exporters want to know that it is not
  * negative, to take it as an index. */
-static bool draw_item(symbolic_gen *g) {
+static bool symbolic_draw_item(symbolic_gen *g) {
   number n, zero = fnzi_number_known(0);
   size_t k = choose(g->c, (uint32_t)g->data_count);
   if (!g->data_count || !fnzi_symbolic_data(g, g->data[k], &n) ||
@@ -98,7 +98,7 @@ static bool draw_data_write(symbolic_gen *g) {
   return true;
 }
 
-static bool draw_size(symbolic_gen *g) {
+static bool symbolic_draw_size(symbolic_gen *g) {
   const tensor *t = fnzi_symbolic_pick(g);
   uint32_t dim;
   if (!fnzi_symbolic_pick_dim(g, t, &dim) || t->sizes[dim].is_known)
@@ -108,7 +108,7 @@ static bool draw_size(symbolic_gen *g) {
 }
 
 /* Draws arithmetic on a number and a constant, mostly, or on two numbers. */
-static bool draw_arithmetic(symbolic_gen *g) {
+static bool symbolic_draw_arithmetic(symbolic_gen *g) {
   if (!g->numbers_count)
     return false;
   const arithmetic op = (arithmetic)choose(g->c, ARITHMETIC);
@@ -142,10 +142,10 @@ typedef bool number_fn(symbolic_gen *g);
 static const struct {
   const char *op;
   number_fn *fn;
-} readers[] = {{"item", draw_item},
+} readers[] = {{"item", symbolic_draw_item},
                {"add_.Scalar of what is read", draw_data_write},
-               {"sym_size.int", draw_size},
-               {"arithmetic", draw_arithmetic},
+               {"sym_size.int", symbolic_draw_size},
+               {"arithmetic", symbolic_draw_arithmetic},
                {"_assert_scalar", draw_assertion}};
 enum { READERS = sizeof readers / sizeof *readers };
 
@@ -210,7 +210,7 @@ static number draw_input_size(symbolic_gen *g) {
                     : n;
 }
 
-static void draw_inputs(symbolic_gen *g) {
+static void symbolic_draw_inputs(symbolic_gen *g) {
   static const char *const names[] = {"%x0", "%x1"};
   fnzi_symbolic_put(g, "program(");
   for (uint32_t n = 1 + choose(g->c, 2), k = 0; k < n; k++) {
@@ -251,13 +251,13 @@ static void put_header(symbolic_gen *g) {
       fnzi_symbolic_put(g, "range u%zu 0..%u\n", k, 5 + choose(g->c, 30));
 }
 
-static void put_buffer(symbolic_gen *g, const fnz_buffer *from) {
+static void symbolic_put_buffer(symbolic_gen *g, const fnz_buffer *from) {
   if (g->status == FNZ_OK && from->size)
     g->status = fnzi_put(g->ctx, &g->body, from->data, from->size);
 }
 
 static fnz_status draw_text(symbolic_gen *g, fnz_buffer *text) {
-  draw_inputs(g);
+  symbolic_draw_inputs(g);
   for (uint32_t steps = 2 + choose(g->c, perhaps(g->c, 10) ? 40 : 14); steps > 0; steps--) {
     choices_part(g->c);
     /* The simplest step is none. */
@@ -273,9 +273,9 @@ static fnz_status draw_text(symbolic_gen *g, fnz_buffer *text) {
   fnz_buffer body = g->body;
   g->body = (fnz_buffer){0};
   put_header(g);
-  put_buffer(g, &g->guards);
-  put_buffer(g, &body);
-  put_buffer(g, &g->graphs);
+  symbolic_put_buffer(g, &g->guards);
+  symbolic_put_buffer(g, &body);
+  symbolic_put_buffer(g, &g->graphs);
   fnz_buffer_free(g->ctx, &body);
   fnz_buffer_free(g->ctx, &g->guards);
   fnz_buffer_free(g->ctx, &g->graphs);

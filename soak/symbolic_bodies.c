@@ -44,16 +44,16 @@ static void put_copy(symbolic_gen *b, const tensor *t) {
   (void)fnzi_symbolic_define(b, &copy, "clone(%s, memory_format=contiguous_format)", t->name);
 }
 
-static tensor input_of(const operands *o, uint32_t k) {
+static tensor bodies_input_of(const operands *o, uint32_t k) {
   tensor in = o->tensors[k];
   snprintf(in.name, sizeof in.name, "%%a%u", k);
   return in;
 }
 
-static void put_head(symbolic_gen *b, const body *text, const operands *o) {
+static void bodies_put_head(symbolic_gen *b, const body *text, const operands *o) {
   fnzi_symbolic_put(b, "graph %s(%s", text->name, text->inputs);
   for (uint32_t k = 0; k < o->count; k++) {
-    const tensor in = input_of(o, k);
+    const tensor in = bodies_input_of(o, k);
     fnzi_symbolic_put(b, k ? ", " : "");
     fnzi_symbolic_put_typed(b, &in);
   }
@@ -65,7 +65,7 @@ static void put_head(symbolic_gen *b, const body *text, const operands *o) {
 /* The body computes with copies, and with the size. */
 static void copy_operands(symbolic_gen *b, const operands *o) {
   for (uint32_t k = 0; k < o->count; k++) {
-    const tensor in = input_of(o, k);
+    const tensor in = bodies_input_of(o, k);
     put_copy(b, &in);
   }
   if (!o->has_size)
@@ -88,7 +88,7 @@ static bool draw_body(symbolic_gen *g, const body *text, const operands *o) {
   b->counts = g->counts;
   b->draw_lines = g->draw_lines;
   b->in_body = true;
-  put_head(b, text, o);
+  bodies_put_head(b, text, o);
   copy_operands(b, o);
   b->draw_lines(b, 1 + choose(b->c, 5));
   /* A copy of the newest tensor that looks like the first operand. */
@@ -117,7 +117,7 @@ static void name_bodies(symbolic_gen *g, body *first, body *second) {
 }
 
 /* --- regions ---------------------------------------------------------------------------------- */
-static void put_operands(const operands *o, uint32_t from, char *to, size_t room) {
+static void bodies_put_operands(const operands *o, uint32_t from, char *to, size_t room) {
   size_t at = 0;
   for (uint32_t k = from; k < o->count; k++)
     at += (size_t)snprintf(to + at, room - at, "%s%s", k > from ? ", " : "", o->tensors[k].name);
@@ -143,7 +143,7 @@ bool fnzi_symbolic_draw_cond(symbolic_gen *g) {
   name_bodies(g, &yes, &no);
   if (!draw_body(g, &yes, &o) || !draw_body(g, &no, &o))
     return false;
-  put_operands(&o, 0, list, sizeof list);
+  bodies_put_operands(&o, 0, list, sizeof list);
   return fnzi_symbolic_define(g, &out, "higher_order.cond(%s, @%s, @%s, [%s])", truth.name,
                               yes.name, no.name, list);
 }
@@ -168,7 +168,7 @@ bool fnzi_symbolic_draw_loop(symbolic_gen *g) {
   name_bodies(g, &test, &turn);
   const fnz_buffer lines = g->body;
   g->body = g->graphs;
-  put_head(g, &test, &o);
+  bodies_put_head(g, &test, &o);
   fnzi_symbolic_put(g, "  %%l: bool[] = lt.Scalar(%%i, %u)\n  return single %%l\n}\n",
                     choose(g->c, 4));
   g->graphs = g->body;
@@ -176,7 +176,7 @@ bool fnzi_symbolic_draw_loop(symbolic_gen *g) {
   if (!draw_body(g, &turn, &o))
     return false;
   out = o.tensors[0];
-  put_operands(&o, 1, list, sizeof list);
+  bodies_put_operands(&o, 1, list, sizeof list);
   fnzi_symbolic_name(g, next);
   fnzi_symbolic_put(g, "  %s: i64[],", next);
   return fnzi_symbolic_define(g, &out, "higher_order.while_loop(@%s, @%s, [%s, %s], [%s])",

@@ -18,7 +18,7 @@ enum { DRAWS = 16, SMALLEST = 3, USUAL = 14, LARGE = 120 };
 
 /* Mostly a small size, now and then a large one, which one symbol of a program may be: of four
  * large ones there are 200 million elements. */
-static int64_t draw_size(uint64_t *seed, bool *has_large) {
+static int64_t judge_draw_size(uint64_t *seed, bool *has_large) {
   uint64_t random = splitmix64(seed), how = random % 8;
   const bool is_large = how == 7 && !*has_large;
   *has_large = *has_large || is_large;
@@ -40,12 +40,12 @@ static fnz_status draw_symbols(const fnzi_sizes *sizes, fnzi_point *point, uint6
   if (seed == 0)
     return fnzi_sizes_recorded(sizes, point, recorded);
   for (size_t i = 0; i < sizes->free.count; i++)
-    FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], draw_size(&seed, &has_large)));
+    FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], judge_draw_size(&seed, &has_large)));
   return FNZ_OK;
 }
 
-static fnz_status add_inputs(judge *t, const fnzi_sizes *sizes, fnzi_point *point, uint64_t seed,
-                             fnzi_arena *arena, fnz_arrays *out) {
+static fnz_status judge_add_inputs(judge *t, const fnzi_sizes *sizes, fnzi_point *point,
+                                   uint64_t seed, fnzi_arena *arena, fnz_arrays *out) {
   const fnzi_graph *graph = fnzi_graph_main(t->original);
   for (uint32_t i = 0; i < graph->ninputs; i++) {
     const fnzi_value *v = &graph->values.data[graph->inputs[i].u.value];
@@ -78,7 +78,7 @@ fnz_status fnzi_judge_draw(judge *t, uint64_t seed, fnz_arrays **out, bool *reco
   if (status == FNZ_OK)
     status = fnz_arrays_create(t->ctx, out);
   if (status == FNZ_OK)
-    status = add_inputs(t, &sizes, &point, splitmix64(&seed), &arena, *out);
+    status = judge_add_inputs(t, &sizes, &point, splitmix64(&seed), &arena, *out);
   fnzi_point_free(&point);
   fnzi_sizes_close(&sizes);
   fnzi_arena_free(&arena);

@@ -8,7 +8,7 @@
 enum { MOST_LINE = 4096 };
 
 FNZI_PRINTF(2, 0)
-static void put_list(symbolic_gen *g, const char *format, va_list ap) {
+static void tensors_put_list(symbolic_gen *g, const char *format, va_list ap) {
   char line[MOST_LINE];
   vsnprintf(line, sizeof line, format, ap);
   if (g->status == FNZ_OK)
@@ -18,7 +18,7 @@ static void put_list(symbolic_gen *g, const char *format, va_list ap) {
 void fnzi_symbolic_put(symbolic_gen *g, const char *format, ...) {
   va_list ap;
   va_start(ap, format);
-  put_list(g, format, ap);
+  tensors_put_list(g, format, ap);
   va_end(ap);
 }
 
@@ -37,7 +37,7 @@ void fnzi_symbolic_guard(symbolic_gen *g, const char *condition, ...) {
 }
 
 /* Exporters record what they have seen. */
-static void put_number(symbolic_gen *g, const number *n) {
+static void tensors_put_number(symbolic_gen *g, const number *n) {
   if (n->is_known)
     fnzi_symbolic_put(g, "%s", n->text);
   else
@@ -47,7 +47,7 @@ static void put_number(symbolic_gen *g, const number *n) {
 static void put_numbers(symbolic_gen *g, const number *numbers, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     fnzi_symbolic_put(g, i ? "," : "");
-    put_number(g, &numbers[i]);
+    tensors_put_number(g, &numbers[i]);
   }
 }
 
@@ -63,7 +63,7 @@ void fnzi_symbolic_put_typed(symbolic_gen *g, const tensor *t) {
   if (t->offset.is_known && t->offset.seen == 0)
     return;
   fnzi_symbolic_put(g, " offset(");
-  put_number(g, &t->offset);
+  tensors_put_number(g, &t->offset);
   fnzi_symbolic_put(g, ")");
 }
 
@@ -194,7 +194,7 @@ bool fnzi_symbolic_define(symbolic_gen *g, tensor *t, const char *call, ...) {
   fnzi_symbolic_put_typed(g, t);
   fnzi_symbolic_put(g, " = ");
   va_start(ap, call);
-  put_list(g, call, ap);
+  tensors_put_list(g, call, ap);
   va_end(ap);
   fnzi_symbolic_put(g, "\n");
   fnzi_symbolic_keep(g, t);
@@ -208,7 +208,7 @@ bool fnzi_symbolic_define_number(symbolic_gen *g, number *n, const char *call, .
   fnzi_symbolic_name(g, n->name);
   fnzi_symbolic_put(g, "  %s: sym{\"%s\"} = ", n->name, n->text);
   va_start(ap, call);
-  put_list(g, call, ap);
+  tensors_put_list(g, call, ap);
   va_end(ap);
   fnzi_symbolic_put(g, "\n");
   g->numbers[g->numbers_count++] = *n;

@@ -21,7 +21,7 @@ bool fnzi_draw_unfold(symbolic_gen *g, const tensor *t, view *v) {
   return true;
 }
 
-static void put_list(char *to, size_t room, const number *numbers, uint32_t count) {
+static void windows_put_list(char *to, size_t room, const number *numbers, uint32_t count) {
   size_t at = 0;
   for (uint32_t d = 0; d < count; d++)
     at += (size_t)snprintf(to + at, room - at, "%s%s", d ? ", " : "",
@@ -49,8 +49,8 @@ bool fnzi_draw_as_strided(symbolic_gen *g, const tensor *t, view *v) {
   if (last >= t->room)
     return false;
   o->may_overlap = o->rank > 1 || !o->strides[0].is_known;
-  put_list(sizes, sizeof sizes, o->sizes, o->rank);
-  put_list(strides, sizeof strides, o->strides, o->rank);
+  windows_put_list(sizes, sizeof sizes, o->sizes, o->rank);
+  windows_put_list(strides, sizeof strides, o->strides, o->rank);
   fnzi_view_say(v, "[%s], [%s], %s", sizes, strides, fnzi_number_argument(&o->offset));
   return true;
 }

@@ -30,7 +30,8 @@ static fnzi_verdict try_symbolic(fnzi_worker *w, choices *c, unsigned checks,
   return fnzi_judge_symbolic(w->judge, *p, checks, w->draws);
 }
 
-static fnz_status draw(fnzi_worker *w, choices *c, fnzi_random_counts *counts, fnz_program **p) {
+static fnz_status worker_draw(fnzi_worker *w, choices *c, fnzi_random_counts *counts,
+                              fnz_program **p) {
   return w->kind == FNZI_SOAK_REGIONS ? fnzi_regions_program(w->ctx, c, counts, p)
                                       : fnzi_random_program(w->ctx, w->meta, c, counts, p);
 }
@@ -38,8 +39,8 @@ static fnz_status draw(fnzi_worker *w, choices *c, fnzi_random_counts *counts, f
 static fnzi_verdict try_plain(fnzi_worker *w, choices *c, unsigned checks,
                               fnzi_random_counts *counts, fnz_program **p) {
   fnz_arrays *inputs = NULL;
-  bool made =
-      draw(w, c, counts, p) == FNZ_OK && fnzi_random_inputs(w->ctx, *p, 5, &inputs) == FNZ_OK;
+  bool made = worker_draw(w, c, counts, p) == FNZ_OK &&
+              fnzi_random_inputs(w->ctx, *p, 5, &inputs) == FNZ_OK;
   fnzi_verdict v =
       made ? fnzi_judge_program(w->judge, *p, inputs, checks) : fnzi_judge_nothing(w->judge);
   fnz_arrays_destroy(inputs);
@@ -49,7 +50,7 @@ static fnzi_verdict try_plain(fnzi_worker *w, choices *c, unsigned checks,
 static fnz_status draw_any(fnzi_worker *w, choices *c, fnzi_random_counts *counts,
                            fnz_program **p) {
   return w->kind == FNZI_SOAK_SYMBOLIC ? fnzi_symbolic_program(w->ctx, c, counts, p)
-                                       : draw(w, c, counts, p);
+                                       : worker_draw(w, c, counts, p);
 }
 
 /* WRONG when verification misses a mistake. */

@@ -20,8 +20,8 @@ static bool is_multiple(fnzi_ints *s, fnzi_int stride, fnzi_int unit, fnzi_int *
          fnzi_int_is_product(s, stride, *step, unit);
 }
 
-static bool find_start(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window,
-                       const uint32_t *order, uint32_t count, fnzi_box *b) {
+static bool box_find_start(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window,
+                           const uint32_t *order, uint32_t count, fnzi_box *b) {
   const fnzi_int zero = {0};
   fnzi_int rest = fnzi_int_sub(s, fnzi_int_offset(window), fnzi_int_offset(frame));
   for (uint32_t d = 0; d < frame->rank; d++) {
@@ -49,7 +49,7 @@ static bool find_start(fnzi_ints *s, const fnz_geometry *frame, const fnz_geomet
 
 bool fnzi_box_find(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window,
                    const uint32_t *order, uint32_t count, fnzi_box *out) {
-  if (!find_start(s, frame, window, order, count, out))
+  if (!box_find_start(s, frame, window, order, count, out))
     return false;
   for (uint32_t j = 0; j < window->rank; j++) {
     const fnzi_int stride = fnzi_int_stride(window, j);

@@ -116,7 +116,7 @@ static bool to_box(const cells *frame, const cells *c, range *box) {
   return rest == 0;
 }
 
-static bool contains(range a, range b) {
+static bool oracle_contains(range a, range b) {
   int64_t last = a.start + (a.count - 1) * a.step, b_last = b.start + (b.count - 1) * b.step;
   return b.start >= a.start && b_last <= last && (b.start - a.start) % a.step == 0 &&
          (b.count == 1 || b.step % a.step == 0);
@@ -142,13 +142,13 @@ static bool is_disjoint(range a, range b) {
   return true;
 }
 
-static fnzi_relation relate_boxes(const range *a, const range *b, uint32_t rank) {
+static fnzi_relation oracle_relate_boxes(const range *a, const range *b, uint32_t rank) {
   bool a_has_b = true, b_has_a = true;
   for (uint32_t d = 0; d < rank; d++) {
     if (is_disjoint(a[d], b[d]))
       return FNZI_DISJOINT;
-    a_has_b = a_has_b && contains(a[d], b[d]);
-    b_has_a = b_has_a && contains(b[d], a[d]);
+    a_has_b = a_has_b && oracle_contains(a[d], b[d]);
+    b_has_a = b_has_a && oracle_contains(b[d], a[d]);
   }
   return a_has_b && b_has_a ? FNZI_EQUAL
          : a_has_b          ? FNZI_CONTAINS
@@ -234,7 +234,7 @@ fnzi_relation fnzi_oracle_relate(fnzi_ints *s, const fnz_geometry *a, const fnz_
   if (frame && fnz_geometry_numel(frame) > 0 && to_cells(frame, unit, &cf)) {
     sort_dims(&cf);
     if (is_nested(&cf) && to_box(&cf, &ca, box_a) && to_box(&cf, &cb, box_b))
-      return relate_boxes(box_a, box_b, cf.rank);
+      return oracle_relate_boxes(box_a, box_b, cf.rank);
   }
   return count_out(&ca, &cb, work < MAX_WORK ? work : MAX_WORK);
 }

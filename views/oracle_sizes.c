@@ -14,13 +14,13 @@ typedef struct range {
   fnzi_int start, step, last;
 } range;
 
-static range range_of(fnzi_ints *s, const fnzi_box *b, uint32_t d) {
+static range oracle_sizes_range_of(fnzi_ints *s, const fnzi_box *b, uint32_t d) {
   const fnzi_int more = fnzi_int_sub(s, b->count[d], fnzi_int_of(1));
   return (range){b->start[d], b->step[d],
                  fnzi_int_add(s, b->start[d], fnzi_int_mul(s, more, b->step[d]))};
 }
 
-static bool contains(fnzi_ints *s, range a, range b) {
+static bool oracle_sizes_contains(fnzi_ints *s, range a, range b) {
   /* `b` begins at one of the places of `a`, or would. */
   return fnzi_int_is_at_least(s, b.start, a.start) && fnzi_int_is_at_least(s, a.last, b.last) &&
          (fnzi_int_is(a.step, 1) ||
@@ -50,12 +50,13 @@ typedef struct boxed {
   fnzi_box box;
 } boxed;
 
-static fnzi_relation relate_boxes(fnzi_ints *s, const boxed *a, const boxed *b,
-                                  const uint32_t *order, uint32_t count) {
+static fnzi_relation oracle_sizes_relate_boxes(fnzi_ints *s, const boxed *a, const boxed *b,
+                                               const uint32_t *order, uint32_t count) {
   bool a_has_b = is_empty_with(s, a->window, &a->box, b->window);
   bool b_has_a = is_empty_with(s, b->window, &b->box, a->window);
   for (uint32_t k = 0; k < count; k++) {
-    const range x = range_of(s, &a->box, order[k]), y = range_of(s, &b->box, order[k]);
+    const range x = oracle_sizes_range_of(s, &a->box, order[k]),
+                y = oracle_sizes_range_of(s, &b->box, order[k]);
     /* One ends before the other begins, or they go in equal steps past each other. */
     const fnzi_int shift = fnzi_int_sub(s, y.start, x.start);
     if (fnzi_int_is_less(s, x.last, y.start) || fnzi_int_is_less(s, y.last, x.start))
@@ -63,8 +64,8 @@ static fnzi_relation relate_boxes(fnzi_ints *s, const boxed *a, const boxed *b,
     if (fnzi_int_same(x.step, y.step) && fnzi_int_is_number(x.step) && fnzi_int_is_number(shift) &&
         x.step.bits > 0 && shift.bits % x.step.bits != 0)
       return FNZI_DISJOINT;
-    a_has_b = a_has_b && contains(s, x, y);
-    b_has_a = b_has_a && contains(s, y, x);
+    a_has_b = a_has_b && oracle_sizes_contains(s, x, y);
+    b_has_a = b_has_a && oracle_sizes_contains(s, y, x);
   }
   return a_has_b && b_has_a ? FNZI_EQUAL
          : a_has_b          ? FNZI_CONTAINS
@@ -105,7 +106,7 @@ fnzi_relation fnzi_oracle_relate_sizes(fnzi_ints *s, const fnz_geometry *a, cons
       !fnzi_box_find(s, frame, a, order, count, &x.box) ||
       !fnzi_box_find(s, frame, b, order, count, &y.box))
     return FNZI_UNKNOWN;
-  return relate_boxes(s, &x, &y, order, count);
+  return oracle_sizes_relate_boxes(s, &x, &y, order, count);
 }
 
 fnzi_relation fnzi_oracle_relate_self_sizes(fnzi_ints *s, const fnz_geometry *g) {

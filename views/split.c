@@ -98,7 +98,7 @@ fnz_status fnzi_split_with_sizes_forward(fnzi_forward *w) {
 }
 
 /* Computes start and end of a window of split or split_with_sizes. */
-static void range_of(const fnzi_reverse *r, fnzi_int size, fnzi_int *start, fnzi_int *end) {
+static void split_range_of(const fnzi_reverse *r, fnzi_int size, fnzi_int *start, fnzi_int *end) {
   fnzi_ints *s = r->emit->ints;
   fnz_arg lengths = fnzi_arg_get(r->op, r->args, r->nargs, 1);
   *start = fnzi_int_of(0);
@@ -116,7 +116,7 @@ fnz_status fnzi_split_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   fnz_arg dim = fnzi_arg_get(r->op, r->args, r->nargs, 2);
   fnzi_int start, end;
   const uint32_t d = (uint32_t)(dim.u.i < 0 ? dim.u.i + r->base->rank : dim.u.i);
-  range_of(r, fnzi_int_size(r->base, d), &start, &end);
+  split_range_of(r, fnzi_int_size(r->base, d), &start, &end);
   const fnz_arg args[] = {fnzi_arg_value(r->base_value.handle), fnzi_arg_value(r->window.handle),
                           dim, fnzi_arg_of_int(start), fnzi_arg_of_int(end)};
   return fnzi_emit_base(r, FNZI_EMIT_SLICE_SCATTER, args, 5, out);

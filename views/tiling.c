@@ -29,8 +29,8 @@ static bool is_whole(const fnz_geometry *frame, uint32_t k, const fnz_geometry *
 }
 
 /* Which multiple of the dimension's stride the window's offset is. */
-static bool find_start(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window,
-                       uint32_t d, int64_t *out) {
+static bool tiling_find_start(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window,
+                              uint32_t d, int64_t *out) {
   const fnzi_int stride = fnzi_int_stride(frame, d), offset = fnzi_int_offset(window),
                  start =
                      fnzi_int_is(stride, 0) ? FNZI_INT_NONE : fnzi_ints_quotient(s, offset, stride);
@@ -56,7 +56,7 @@ static bool find_tile(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometr
     if (!is_whole(frame, k, window, selects ? k - 1 : k))
       return false;
   out->count = selects ? 1 : window->sizes[d];
-  return find_start(s, frame, window, d, &out->start) &&
+  return tiling_find_start(s, frame, window, d, &out->start) &&
          (selects || window->strides[d] == frame->strides[d] || window->sizes[d] == 1);
 }
 

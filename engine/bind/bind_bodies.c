@@ -48,7 +48,7 @@ static fnz_status open(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t 
 
 /* Fills in the binding of a body. If its kernels refuse it, the interpreter fails when the body
  * runs, which it may never do. */
-static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t index) {
+static fnz_status bodies_fill(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t index) {
   const fnz_error had = ws->ctx->error;
   fnzi_pln_region *r = &outermost->bodies.regions.data[outermost->bodies.list.data[index].region];
   if (r->why)
@@ -70,7 +70,7 @@ fnz_status fnzi_bnd_nested_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
   for (uint32_t i = 0; i < count; i++)
     FNZ_TRY(open(ws, b, i));
   for (size_t i = count; i-- > 0;)
-    FNZ_TRY(fill(ws, b, (uint32_t)i));
+    FNZ_TRY(bodies_fill(ws, b, (uint32_t)i));
   return FNZ_OK;
 }
 

@@ -174,7 +174,7 @@ static void find_predicate(linking *l) {
 /* --- The thunk of a region
  * ------------------------------------------------------------------------
  */
-static bool may_fail(const fnzi_stp_binding *b) {
+static bool nested_may_fail(const fnzi_stp_binding *b) {
   for (size_t i = 0; i < b->thunks.count; i++)
     if (!fnzi_bnd_never_fails(&b->thunks.data[i]))
       return true;
@@ -233,7 +233,7 @@ static fnz_status make(linking *l) {
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
     nested->bodies[i] = &outermost->nested[r->bodies[i]];
     FNZ_TRY(link_body(l, i));
-    nested->may_fail = nested->may_fail || may_fail(nested->bodies[i]);
+    nested->may_fail = nested->may_fail || nested_may_fail(nested->bodies[i]);
     FNZ_TRY(fnzi_bnd_undo_fails_after_write(l->ws->ctx, nested->bodies[i], repeats,
                                             &fails_after_write));
     nested->fails_after_write = nested->fails_after_write || fails_after_write;

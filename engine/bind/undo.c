@@ -70,8 +70,8 @@ static fnz_status check_key(fnzi_arena *arena, const fnzi_stp_thunk *thunk, cons
 
 /* Sets *out if the thunk may fail. `checked`: checks of earlier thunks; gets the checks of `thunk`.
  */
-static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_thunk *thunk,
-                           bool *out) {
+static fnz_status undo_may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_thunk *thunk,
+                                bool *out) {
   const void *key;
   size_t size = 0;
   uint64_t none;
@@ -132,7 +132,7 @@ static fnz_status scan_thunks(fnzi_stp_binding *b, finding *f) {
         thunk->node == FNZI_PLN_NONE ? NULL : fnzi_node_at(b->program, 0, thunk->node);
     bool written_before = f->written, writes = writes_state(b, thunk, node);
     bool is_endless = thunk->kind == FNZI_STP_THUNK_REGION && b->most_bodies > f->most_bodies;
-    FNZ_TRY(may_fail(&f->scratch, &f->checked, thunk, &fails));
+    FNZ_TRY(undo_may_fail(&f->scratch, &f->checked, thunk, &fails));
     f->written = written_before || writes;
     f->first = written_before || !writes ? f->first : i;
     f->fails_after_write =

@@ -13,7 +13,7 @@ typedef struct cubin {
 } cubin;
 
 /* Copies `bytes` at an offset. Returns false if the file does not have them. */
-static bool take(const cubin *c, uint64_t at, void *out, size_t bytes) {
+static bool cubin_take(const cubin *c, uint64_t at, void *out, size_t bytes) {
   if (at > c->size || bytes > c->size - at)
     return false;
   memcpy(out, c->data + at, bytes);
@@ -22,7 +22,7 @@ static bool take(const cubin *c, uint64_t at, void *out, size_t bytes) {
 
 static bool section_at(const cubin *c, uint32_t i, Elf64_Shdr *out) {
   return i < c->head.e_shnum &&
-         take(c, c->head.e_shoff + (uint64_t)i * sizeof *out, out, sizeof *out) &&
+         cubin_take(c, c->head.e_shoff + (uint64_t)i * sizeof *out, out, sizeof *out) &&
          (out->sh_type == SHT_NOBITS ||
           (out->sh_offset <= c->size && out->sh_size <= c->size - out->sh_offset));
 }
@@ -52,7 +52,7 @@ static bool find_symbol(const cubin *c, const char *name, uint32_t *out) {
     return false;
   for (uint32_t i = 0; i < table.sh_size / sizeof(Elf64_Sym); i++) {
     Elf64_Sym symbol;
-    if (take(c, table.sh_offset + (uint64_t)i * sizeof symbol, &symbol, sizeof symbol) &&
+    if (cubin_take(c, table.sh_offset + (uint64_t)i * sizeof symbol, &symbol, sizeof symbol) &&
         is_text(c, &names, symbol.st_name, name)) {
       *out = i;
       return true;
@@ -93,7 +93,7 @@ fnzi_cuda_figures fnzi_cuda_cubin_figures(const void *code, size_t size, const c
   uint32_t symbol;
   char shared[64];
   snprintf(shared, sizeof shared, ".nv.shared.%s", kernel);
-  if (!take(&c, 0, &c.head, sizeof c.head) || memcmp(c.head.e_ident, ELFMAG, SELFMAG) != 0 ||
+  if (!cubin_take(&c, 0, &c.head, sizeof c.head) || memcmp(c.head.e_ident, ELFMAG, SELFMAG) != 0 ||
       c.head.e_ident[EI_CLASS] != ELFCLASS64 || c.head.e_machine != EM_CUDA ||
       c.head.e_shentsize != sizeof section || !find_symbol(&c, kernel, &symbol) ||
       !find_section(&c, ".nv.info", &section) || section.sh_type == SHT_NOBITS)

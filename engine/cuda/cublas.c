@@ -31,7 +31,8 @@ static const char *name_of(int status) {
 
 /* Converts a status of the library. An invalid value means that this release does not support the
  * call. */
-static fnz_status status_of(fnz_context *ctx, int status, const char *step, const char *what) {
+static fnz_status cublas_status_of(fnz_context *ctx, int status, const char *step,
+                                   const char *what) {
   bool lacks = status == NOT_SUPPORTED || status == ARCH_MISMATCH || status == INVALID_VALUE;
   if (status == SUCCESS)
     return FNZ_OK;
@@ -43,9 +44,9 @@ static fnz_status status_of(fnz_context *ctx, int status, const char *step, cons
 
 /* --- The library --------------------------------------------------------------------------------
  */
-static fnz_status start(fnz_context *ctx, void *table) {
+static fnz_status cublas_start(fnz_context *ctx, void *table) {
   fnzi_cuda_cublas *cublas = table;
-  return status_of(ctx, cublas->create(&cublas->handle), NULL, "it was started");
+  return cublas_status_of(ctx, cublas->create(&cublas->handle), NULL, "it was started");
 }
 
 fnz_status fnzi_cuda_cublas_open(fnz_context *ctx, fnzi_cuda_cublas *out) {
@@ -55,7 +56,7 @@ fnz_status fnzi_cuda_cublas_open(fnz_context *ctx, fnzi_cuda_cublas *out) {
       "neither libcublasLt.so.13 nor libcublasLt.so.12 can be used, which come with the packages "
       "libcublas-13-0 (NVIDIA's), libcublaslt12 (Debian's) and nvidia-cublas (Python's); put the "
       "folder of one into LD_LIBRARY_PATH",
-      symbols, sizeof symbols / sizeof *symbols, start};
+      symbols, sizeof symbols / sizeof *symbols, cublas_start};
   *out = (fnzi_cuda_cublas){.library = NULL};
   return fnzi_load_open(ctx, &spec, out, &out->library);
 }
@@ -78,7 +79,7 @@ typedef struct builder {
   fnzi_cuda_product_plan *out;
 } builder;
 
-static int type_of(fnz_dtype dtype) {
+static int cublas_type_of(fnz_dtype dtype) {
   return dtype == FNZ_F32 ? R_32F : dtype == FNZ_F64 ? R_64F : dtype == FNZ_F16 ? R_16F : R_16BF;
 }
 
@@ -110,18 +111,18 @@ static fnz_status make_layout(const builder *m, const fnzi_cuda_matrix *matrix, 
                      (long long)matrix->col);
   l.lead = l.is_itself ? lead_of(cols, matrix->col, rows) : lead_of(rows, matrix->row, cols);
   *is_itself = l.is_itself;
-  FNZ_TRY(status_of(m->ctx,
-                    m->cublas->layout_make(out, type_of(p->dtype),
-                                           (uint64_t)(l.is_itself ? rows : cols),
-                                           (uint64_t)(l.is_itself ? cols : rows), l.lead),
-                    m->step, "a layout was made"));
+  FNZ_TRY(cublas_status_of(m->ctx,
+                           m->cublas->layout_make(out, cublas_type_of(p->dtype),
+                                                  (uint64_t)(l.is_itself ? rows : cols),
+                                                  (uint64_t)(l.is_itself ? cols : rows), l.lead),
+                           m->step, "a layout was made"));
   if (p->count == 1)
     return FNZ_OK;
-  FNZ_TRY(status_of(m->ctx, m->cublas->layout_set(*out, BATCH_COUNT, &count, sizeof count), m->step,
-                    "a batch was given"));
-  return status_of(m->ctx,
-                   m->cublas->layout_set(*out, BATCH_OFFSET, &matrix->batch, sizeof matrix->batch),
-                   m->step, "a batch was given");
+  FNZ_TRY(cublas_status_of(m->ctx, m->cublas->layout_set(*out, BATCH_COUNT, &count, sizeof count),
+                           m->step, "a batch was given"));
+  return cublas_status_of(
+      m->ctx, m->cublas->layout_set(*out, BATCH_OFFSET, &matrix->batch, sizeof matrix->batch),
+      m->step, "a batch was given");
 }
 
 /* --- Products -----------------------------------------------------------------------------------
@@ -143,27 +144,29 @@ static bool transpose(fnzi_cuda_product *p) {
 }
 
 static fnz_status set_product(const builder *m, int attribute, int32_t value) {
-  return status_of(m->ctx, m->cublas->product_set(m->out->product, attribute, &value, sizeof value),
-                   m->step, "a product was described");
+  return cublas_status_of(m->ctx,
+                          m->cublas->product_set(m->out->product, attribute, &value, sizeof value),
+                          m->step, "a product was described");
 }
 
 /* Sets the address of the bias. This is also done before the library chooses an algorithm, because
  * the address shows the alignment of later addresses. */
 static fnz_status give_bias(fnz_context *ctx, const fnzi_cuda_cublas *cublas, const char *step,
                             const fnzi_cuda_product_plan *plan, uint64_t at) {
-  return status_of(ctx, cublas->product_set(plan->product, BIAS_POINTER, &at, sizeof at), step,
-                   "a bias was given");
+  return cublas_status_of(ctx, cublas->product_set(plan->product, BIAS_POINTER, &at, sizeof at),
+                          step, "a bias was given");
 }
 
-static fnz_status describe(const builder *m) {
+static fnz_status cublas_describe(const builder *m) {
   const fnzi_cuda_product *p = m->p;
   fnzi_cuda_product_plan *out = m->out;
   bool is_f64 = p->dtype == FNZ_F64, transposes_a, transposes_b, transposes_c = false, transposes_d;
   int compute = is_f64                ? COMPUTE_64F_PEDANTIC
                 : p->dtype == FNZ_F32 ? COMPUTE_32F_PEDANTIC
                                       : COMPUTE_32F;
-  FNZ_TRY(status_of(m->ctx, m->cublas->product_make(&out->product, compute, is_f64 ? R_64F : R_32F),
-                    m->step, "a product was described"));
+  FNZ_TRY(cublas_status_of(m->ctx,
+                           m->cublas->product_make(&out->product, compute, is_f64 ? R_64F : R_32F),
+                           m->step, "a product was described"));
   FNZ_TRY(make_layout(m, &p->b, p->k, p->n, &out->a, &transposes_a));
   FNZ_TRY(make_layout(m, &p->a, p->m, p->k, &out->b, &transposes_b));
   FNZ_TRY(make_layout(m, &p->d, p->m, p->n, &out->d, &transposes_d));
@@ -177,14 +180,15 @@ static fnz_status describe(const builder *m) {
   if (!p->has_bias)
     return FNZ_OK;
   FNZ_TRY(set_product(m, EPILOGUE, EPILOGUE_BIAS));
-  FNZ_TRY(set_product(m, BIAS_TYPE, type_of(p->dtype)));
+  FNZ_TRY(set_product(m, BIAS_TYPE, cublas_type_of(p->dtype)));
   return give_bias(m->ctx, m->cublas, m->step, out, FNZI_CUDA_BIAS_ALIGN);
 }
 
 static fnz_status set_preference(const builder *m, void *preference, int attribute,
                                  uint32_t value) {
-  return status_of(m->ctx, m->cublas->preference_set(preference, attribute, &value, sizeof value),
-                   m->step, "an algorithm was described");
+  return cublas_status_of(m->ctx,
+                          m->cublas->preference_set(preference, attribute, &value, sizeof value),
+                          m->step, "an algorithm was described");
 }
 
 /* Parts of a sum are joined in the type in which they are computed, in a fixed order. */
@@ -192,8 +196,9 @@ static fnz_status describe_preference(const builder *m, void *preference) {
   const uint64_t most = (uint64_t)32 << 20;
   const fnzi_cuda_product *p = m->p;
   const uint32_t c = p->beta != 0 ? p->c.align : p->d.align;
-  FNZ_TRY(status_of(m->ctx, m->cublas->preference_set(preference, MOST_SCRATCH, &most, sizeof most),
-                    m->step, "an algorithm was described"));
+  FNZ_TRY(cublas_status_of(m->ctx,
+                           m->cublas->preference_set(preference, MOST_SCRATCH, &most, sizeof most),
+                           m->step, "an algorithm was described"));
   FNZ_TRY(set_preference(m, preference, REDUCTIONS, REDUCES_AS_COMPUTED));
   FNZ_TRY(set_preference(m, preference, ALIGN_A, p->b.align));
   FNZ_TRY(set_preference(m, preference, ALIGN_B, p->a.align));
@@ -206,7 +211,7 @@ typedef struct question {
   int64_t library, dtype, m, n, k, count, numbers[4][4], beta, bias;
 } question;
 
-static question question_of(const fnzi_cuda_product *p) {
+static question cublas_question_of(const fnzi_cuda_product *p) {
   const fnzi_cuda_matrix *all[] = {&p->a, &p->b, p->beta != 0 ? &p->c : &p->d, &p->d};
   question q = {'L', p->dtype, p->m, p->n, p->k, p->count, {{0}}, p->beta != 0, p->has_bias};
   for (int i = 0; i < 4; i++) {
@@ -222,8 +227,8 @@ typedef struct answers {
 } answers;
 
 /* Asks the library for an algorithm, or finds an earlier answer. The caller has the lock. */
-static void query(const builder *m, void *preference, answers *out) {
-  const question q = question_of(m->p);
+static void cublas_query(const builder *m, void *preference, answers *out) {
+  const question q = cublas_question_of(m->p);
   const fnzi_cuda_cublas *lib = m->cublas;
   fnzi_cuda_product_plan *p = m->out;
   memset(out, 0, sizeof *out);
@@ -235,24 +240,24 @@ static void query(const builder *m, void *preference, answers *out) {
     fnzi_cuda_shared_note(lib->shared, &q, sizeof q, out, sizeof *out);
 }
 
-static fnz_status choose(const builder *m, void *preference) {
+static fnz_status cublas_choose(const builder *m, void *preference) {
   answers s;
   FNZ_TRY(describe_preference(m, preference));
   fnzi_cuda_shared_lock(m->cublas->shared);
-  query(m, preference, &s);
+  cublas_query(m, preference, &s);
   fnzi_cuda_shared_unlock(m->cublas->shared);
   m->out->choice = s.choice;
-  FNZ_TRY(status_of(m->ctx, s.status, m->step, "it was asked for an algorithm"));
-  return status_of(m->ctx, s.count < 1 ? NOT_SUPPORTED : s.choice.state, m->step,
-                   "it was asked for an algorithm");
+  FNZ_TRY(cublas_status_of(m->ctx, s.status, m->step, "it was asked for an algorithm"));
+  return cublas_status_of(m->ctx, s.count < 1 ? NOT_SUPPORTED : s.choice.state, m->step,
+                          "it was asked for an algorithm");
 }
 
-static fnz_status make(const builder *m) {
+static fnz_status cublas_make(const builder *m) {
   void *preference = NULL;
-  FNZ_TRY(describe(m));
-  FNZ_TRY(status_of(m->ctx, m->cublas->preference_make(&preference), m->step,
-                    "an algorithm was described"));
-  fnz_status status = choose(m, preference);
+  FNZ_TRY(cublas_describe(m));
+  FNZ_TRY(cublas_status_of(m->ctx, m->cublas->preference_make(&preference), m->step,
+                           "an algorithm was described"));
+  fnz_status status = cublas_choose(m, preference);
   m->cublas->preference_end(preference);
   return status;
 }
@@ -270,7 +275,7 @@ fnz_status fnzi_cuda_product_make(fnz_context *ctx, const fnzi_cuda_cublas *cubl
   if (p.count > INT32_MAX)
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, step, "cuBLASLt takes no batch of %lld products",
                      (long long)p.count);
-  fnz_status status = make(&m);
+  fnz_status status = cublas_make(&m);
   if (status != FNZ_OK)
     fnzi_cuda_product_end(cublas, out);
   return status;
@@ -306,5 +311,5 @@ fnz_status fnzi_cuda_product_run(fnz_context *ctx, const fnzi_cuda_cublas *cubla
       plan->beta != 0 ? addresses->c : addresses->d, plan->c, addresses->d, plan->d,
       plan->choice.algorithm, addresses->scratch, plan->choice.scratch, stream);
   fnzi_cuda_shared_unlock(cublas->shared);
-  return status_of(ctx, status, step, "a product was started");
+  return cublas_status_of(ctx, status, step, "a product was started");
 }

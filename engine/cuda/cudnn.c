@@ -21,7 +21,8 @@ static bool is_for_memory(int status) {
 }
 
 /* Thousands are classes of errors. A bad parameter is what this release does not take. */
-static fnz_status status_of(fnz_context *ctx, int status, const char *step, const char *what) {
+static fnz_status cudnn_status_of(fnz_context *ctx, int status, const char *step,
+                                  const char *what) {
   static const char *const names[] = {"",
                                       "cuDNN cannot be used",
                                       "bad parameter",
@@ -44,7 +45,7 @@ static fnz_status status_of(fnz_context *ctx, int status, const char *step, cons
  */
 static fnz_status begin(fnz_context *ctx, void *table) {
   fnzi_cuda_cudnn *cudnn = table;
-  return status_of(ctx, cudnn->create(&cudnn->handle), NULL, "it was started");
+  return cudnn_status_of(ctx, cudnn->create(&cudnn->handle), NULL, "it was started");
 }
 
 fnz_status fnzi_cuda_cudnn_open(fnz_context *ctx, fnzi_cuda_cudnn *out) {
@@ -77,7 +78,7 @@ typedef struct builder {
   fnzi_cuda_conv_plan *out;
 } builder;
 
-static int type_of(fnz_dtype dtype) {
+static int cudnn_type_of(fnz_dtype dtype) {
   return dtype == FNZ_F32   ? DATA_FLOAT
          : dtype == FNZ_F64 ? DATA_DOUBLE
          : dtype == FNZ_F16 ? DATA_HALF
@@ -145,9 +146,9 @@ static fnz_status set_tensor(const builder *m, void *tensor, const int64_t *size
       return refuse(m, "size", size[3]);
     stride[2] = (int)step;
   }
-  return status_of(m->ctx,
-                   m->cudnn->tensor_set(tensor, type_of(m->c->dtype), rank_of(m->c), size, stride),
-                   m->step, "a tensor was described");
+  return cudnn_status_of(
+      m->ctx, m->cudnn->tensor_set(tensor, cudnn_type_of(m->c->dtype), rank_of(m->c), size, stride),
+      m->step, "a tensor was described");
 }
 
 /* Returns whether the weight is contiguous in this order. */
@@ -171,11 +172,11 @@ static fnz_status set_weight(const builder *m) {
     return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
                      "cuDNN takes no weight that lies with gaps or turned");
   FNZ_TRY(narrow(m, "size", m->c->weight, 2, 1, size));
-  return status_of(m->ctx,
-                   m->cudnn->weight_set(m->out->weight, type_of(m->c->dtype),
-                                        first ? CHANNELS_FIRST : CHANNELS_LAST, rank_of(m->c),
-                                        size),
-                   m->step, "a weight was described");
+  return cudnn_status_of(m->ctx,
+                         m->cudnn->weight_set(m->out->weight, cudnn_type_of(m->c->dtype),
+                                              first ? CHANNELS_FIRST : CHANNELS_LAST, rank_of(m->c),
+                                              size),
+                         m->step, "a weight was described");
 }
 
 /* Returns whether this padding on both sides gives the result's size. */
@@ -201,21 +202,21 @@ static fnz_status set_conv(const builder *m) {
   FNZ_TRY(narrow(m, "dilation", c->dilation, 0, 1, dilation));
   if (c->groups > INT32_MAX)
     return refuse(m, "number of groups", c->groups);
-  FNZ_TRY(status_of(m->ctx,
-                    m->cudnn->conv_set(m->out->conv, rank_of(c) - 2, padding, stride, dilation,
-                                       CROSS_CORRELATION, compute),
-                    m->step, "a convolution was described"));
-  return status_of(m->ctx, m->cudnn->conv_groups(m->out->conv, (int)c->groups), m->step,
-                   "groups were given");
+  FNZ_TRY(cudnn_status_of(m->ctx,
+                          m->cudnn->conv_set(m->out->conv, rank_of(c) - 2, padding, stride,
+                                             dilation, CROSS_CORRELATION, compute),
+                          m->step, "a convolution was described"));
+  return cudnn_status_of(m->ctx, m->cudnn->conv_groups(m->out->conv, (int)c->groups), m->step,
+                         "groups were given");
 }
 
-static fnz_status describe(const builder *m) {
+static fnz_status cudnn_describe(const builder *m) {
   fnzi_cuda_conv_plan *out = m->out;
   const char *what = "a descriptor was made";
-  FNZ_TRY(status_of(m->ctx, m->cudnn->tensor_make(&out->x), m->step, what));
-  FNZ_TRY(status_of(m->ctx, m->cudnn->tensor_make(&out->y), m->step, what));
-  FNZ_TRY(status_of(m->ctx, m->cudnn->weight_make(&out->weight), m->step, what));
-  FNZ_TRY(status_of(m->ctx, m->cudnn->conv_make(&out->conv), m->step, what));
+  FNZ_TRY(cudnn_status_of(m->ctx, m->cudnn->tensor_make(&out->x), m->step, what));
+  FNZ_TRY(cudnn_status_of(m->ctx, m->cudnn->tensor_make(&out->y), m->step, what));
+  FNZ_TRY(cudnn_status_of(m->ctx, m->cudnn->weight_make(&out->weight), m->step, what));
+  FNZ_TRY(cudnn_status_of(m->ctx, m->cudnn->conv_make(&out->conv), m->step, what));
   FNZ_TRY(set_conv(m));
   FNZ_TRY(set_tensor(m, out->x, m->c->x, m->c->x_strides));
   FNZ_TRY(set_tensor(m, out->y, m->c->y, m->c->y_strides));
@@ -245,11 +246,11 @@ static bool serves(const builder *m, const fnzi_cuda_conv_choice *choice) {
 }
 
 static fnz_status set_math(const builder *m, int math) {
-  return status_of(m->ctx, m->cudnn->conv_math(m->out->conv, math), m->step,
-                   "the kind of numbers was given");
+  return cudnn_status_of(m->ctx, m->cudnn->conv_math(m->out->conv, math), m->step,
+                         "the kind of numbers was given");
 }
 
-static int query(const builder *m, fnzi_cuda_conv_choice *choices, int *count) {
+static int cudnn_query(const builder *m, fnzi_cuda_conv_choice *choices, int *count) {
   const fnzi_cuda_conv_plan *p = m->out;
   const fnzi_cuda_cudnn *lib = m->cudnn;
   if (m->c->of_weight)
@@ -265,7 +266,7 @@ typedef struct question {
   int64_t lists[6][FNZI_CUDA_CONV_DIMS], steps[3][3];
 } question;
 
-static question question_of(const fnzi_cuda_conv *c) {
+static question cudnn_question_of(const fnzi_cuda_conv *c) {
   const int64_t *const lists[] = {c->x,         c->x_strides, c->y,
                                   c->y_strides, c->weight,    c->weight_strides},
                        *const steps[] = {c->padding, c->stride, c->dilation};
@@ -290,23 +291,23 @@ typedef struct answers {
 
 /* Asks the library for algorithms, or finds an earlier answer. The caller has the lock. */
 static void query_once(const builder *m, answers *out) {
-  const question q = question_of(m->c);
+  const question q = cudnn_question_of(m->c);
   memset(out, 0, sizeof *out);
   if (fnzi_cuda_shared_knows(m->cudnn->shared, &q, sizeof q, out, sizeof *out))
     return;
-  out->status = query(m, out->choices, &out->count);
+  out->status = cudnn_query(m, out->choices, &out->count);
   if (!is_for_memory(out->status))
     fnzi_cuda_shared_note(m->cudnn->shared, &q, sizeof q, out, sizeof *out);
 }
 
-static fnz_status choose(const builder *m) {
+static fnz_status cudnn_choose(const builder *m) {
   fnzi_cuda_conv_plan *out = m->out;
   answers s;
   FNZ_TRY(set_math(m, is_half(m->c) ? MATH_TENSOR : MATH_FMA));
   fnzi_cuda_shared_lock(m->cudnn->shared);
   query_once(m, &s);
   fnzi_cuda_shared_unlock(m->cudnn->shared);
-  FNZ_TRY(status_of(m->ctx, s.status, m->step, "it was asked for an algorithm"));
+  FNZ_TRY(cudnn_status_of(m->ctx, s.status, m->step, "it was asked for an algorithm"));
   for (int k = 0; k < s.count && k < CHOICES; k++)
     if (serves(m, &s.choices[k])) {
       out->choice = s.choices[k];
@@ -323,9 +324,9 @@ fnz_status fnzi_cuda_conv_make(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn, c
                                .transposed = conv->transposed,
                                .adds = conv->adds,
                                .of_weight = conv->of_weight};
-  fnz_status status = describe(&m);
+  fnz_status status = cudnn_describe(&m);
   if (status == FNZ_OK)
-    status = choose(&m);
+    status = cudnn_choose(&m);
   if (status != FNZ_OK)
     fnzi_cuda_conv_end(cudnn, out);
   return status;
@@ -343,8 +344,9 @@ void fnzi_cuda_conv_end(const fnzi_cuda_cudnn *cudnn, fnzi_cuda_conv_plan *plan)
   plan->x = plan->y = plan->weight = plan->conv = NULL;
 }
 
-static int start(const fnzi_cuda_cudnn *cudnn, const fnzi_cuda_conv_plan *p,
-                 const fnzi_cuda_conv_addresses *addresses, const void *one, const void *beta) {
+static int cudnn_start(const fnzi_cuda_cudnn *cudnn, const fnzi_cuda_conv_plan *p,
+                       const fnzi_cuda_conv_addresses *addresses, const void *one,
+                       const void *beta) {
   if (p->of_weight)
     return cudnn->run_weight(cudnn->handle, one, p->x, addresses->x, p->y, addresses->y, p->conv,
                              p->choice.algorithm, addresses->scratch, p->choice.scratch, beta,
@@ -368,10 +370,10 @@ fnz_status fnzi_cuda_conv_run(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn, co
              *beta = is_f64 ? (const void *)(doubles + p->adds) : floats + p->adds;
   fnzi_cuda_shared_lock(cudnn->shared);
   fnz_status status =
-      status_of(ctx, cudnn->stream_set(cudnn->handle, stream), step, "a stream was given");
+      cudnn_status_of(ctx, cudnn->stream_set(cudnn->handle, stream), step, "a stream was given");
   if (status == FNZ_OK)
-    status =
-        status_of(ctx, start(cudnn, p, addresses, one, beta), step, "a convolution was started");
+    status = cudnn_status_of(ctx, cudnn_start(cudnn, p, addresses, one, beta), step,
+                             "a convolution was started");
   fnzi_cuda_shared_unlock(cudnn->shared);
   return status;
 }

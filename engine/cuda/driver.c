@@ -9,7 +9,7 @@ static const fnzi_load_symbol symbols[] = {
 #undef DRIVER
 };
 
-static fnz_status start(fnz_context *ctx, fnzi_cuda_driver *driver) {
+static fnz_status driver_start(fnz_context *ctx, fnzi_cuda_driver *driver) {
   int count = 0;
   FNZ_TRY(fnzi_cuda_driver_status(ctx, driver, driver->init(0), "the driver is started"));
   FNZ_TRY(fnzi_cuda_driver_status(ctx, driver, driver->version_get(&driver->version),
@@ -28,7 +28,7 @@ fnz_status fnzi_cuda_driver_open(fnz_context *ctx, fnzi_cuda_driver *out) {
       "install that",
       symbols, sizeof symbols / sizeof *symbols, NULL};
   FNZ_TRY(fnzi_load_open(ctx, &spec, out, &out->library));
-  fnz_status status = start(ctx, out);
+  fnz_status status = driver_start(ctx, out);
   if (status != FNZ_OK)
     fnzi_cuda_driver_close(out);
   return status;

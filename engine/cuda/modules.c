@@ -30,7 +30,7 @@ fnz_status fnzi_cuda_modules_create(fnz_context *ctx, fnzi_cuda_modules **out) {
 }
 
 /* Frees a module. The caller has the lock. */
-static void end(fnzi_cuda_modules *m, fnzi_cuda_module *module) {
+static void modules_end(fnzi_cuda_modules *m, fnzi_cuda_module *module) {
   fnzi_arena_free(&module->arena);
   fnzi_free(m->ctx, module, sizeof *module);
 }
@@ -106,7 +106,7 @@ static fnz_status open(fnzi_cuda_modules *m, const fnzi_cuda_text *text, fnzi_cu
   fnzi_arena_init(&module->arena, m->ctx);
   fnz_status status = copy_kernels(m, module, text);
   if (status != FNZ_OK)
-    end(m, module);
+    modules_end(m, module);
   else
     *out = module;
   return status;
@@ -168,6 +168,6 @@ void fnzi_cuda_modules_release(fnzi_cuda_modules *m, fnzi_cuda_module *module,
 
 void fnzi_cuda_modules_drop(fnzi_cuda_modules *m, fnzi_cuda_module *module) {
   pthread_mutex_lock(&m->lock);
-  end(m, module);
+  modules_end(m, module);
   pthread_mutex_unlock(&m->lock);
 }

@@ -25,7 +25,7 @@ static fnz_status failed(fnz_context *ctx, int result, const char *what) {
 
 /* --- The library --------------------------------------------------------------------------------
  */
-static fnz_status start(fnz_context *ctx, void *table) {
+static fnz_status nvrtc_start(fnz_context *ctx, void *table) {
   fnzi_cuda_nvrtc *n = table;
   return failed(ctx, n->version_get(&n->version[0], &n->version[1]), "its version was asked for");
 }
@@ -36,7 +36,7 @@ static fnz_status open_one_of(fnz_context *ctx, const char *const *names, fnzi_c
       "CUDA cannot be used: neither libnvrtc.so.13 nor libnvrtc.so.12 can be opened, which come "
       "with the CUDA toolkit and the Python package nvidia-cuda-nvrtc; put the folder of one into "
       "LD_LIBRARY_PATH",
-      symbols, sizeof symbols / sizeof *symbols, start};
+      symbols, sizeof symbols / sizeof *symbols, nvrtc_start};
   *out = (fnzi_cuda_nvrtc){.library = NULL};
   FNZ_TRY(fnzi_load_open(ctx, &spec, out, &out->library));
   out->bytes = fnzi_load_bytes(out->library);
@@ -105,8 +105,8 @@ static fnz_status unknown_gpu(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, in
 
 /* Chooses among the compilers. Code of a compiler newer than the driver does not load, so such a
  * compiler is used only if no other supports the kind. */
-static fnz_status choose(fnz_context *ctx, const char *const *names, int driver, int kind,
-                         fnzi_cuda_nvrtc *out) {
+static fnz_status nvrtc_choose(fnz_context *ctx, const char *const *names, int driver, int kind,
+                               fnzi_cuda_nvrtc *out) {
   FNZ_TRY(find_kind(ctx, out, kind));
   const int first = out->version[0];
   for (; *names && out->kind != kind; names++) {
@@ -122,7 +122,7 @@ static fnz_status choose(fnz_context *ctx, const char *const *names, int driver,
 fnz_status fnzi_cuda_nvrtc_open_for(fnz_context *ctx, int driver, int kind, fnzi_cuda_nvrtc *out) {
   const char *const *names = driver && driver < 13000 ? oldest_first : newest_first;
   FNZ_TRY(open_one_of(ctx, names, out));
-  fnz_status status = choose(ctx, names, driver, kind, out);
+  fnz_status status = nvrtc_choose(ctx, names, driver, kind, out);
   if (status != FNZ_OK)
     fnzi_cuda_nvrtc_close(out);
   return status;
@@ -165,8 +165,8 @@ static fnz_status take_code(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void
 #define FIXED_OPTIONS                                                                              \
   "--std=c++17", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false", "-w"
 
-static fnz_status compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void *program, int major,
-                          int minor, fnz_buffer *code) {
+static fnz_status nvrtc_compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void *program,
+                                int major, int minor, fnz_buffer *code) {
   char architecture[64];
   snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d", major, minor);
   const char *const options[] = {architecture, FIXED_OPTIONS};
@@ -181,7 +181,7 @@ fnz_status fnzi_cuda_nvrtc_compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrt
   void *program = NULL;
   FNZ_TRY(failed(ctx, nvrtc->create(&program, text, "plan.cu", 0, NULL, NULL),
                  "the text of a plan was given"));
-  fnz_status status = compile(ctx, nvrtc, program, major, minor, code);
+  fnz_status status = nvrtc_compile(ctx, nvrtc, program, major, minor, code);
   nvrtc->destroy(&program);
   return status;
 }

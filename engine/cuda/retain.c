@@ -9,7 +9,7 @@ void fnzi_cuda_release(struct fnzi_cuda_retained *h) {
     h->driver.context_release(h->device);
 }
 
-static void end(fnz_context *ctx, struct fnzi_cuda_retained *h) {
+static void retain_end(fnz_context *ctx, struct fnzi_cuda_retained *h) {
   fnzi_cuda_release(h);
   fnzi_cuda_driver_close(&h->driver);
   ctx->allocator.resize(ctx->allocator.user, h, sizeof *h, 0);
@@ -18,12 +18,12 @@ static void end(fnz_context *ctx, struct fnzi_cuda_retained *h) {
 static void end_all(fnz_context *ctx) {
   for (struct fnzi_cuda_retained *h; (h = ctx->held) != NULL;) {
     ctx->held = h->next;
-    end(ctx, h);
+    retain_end(ctx, h);
   }
 }
 
 /* Its memory is the context's own, as that of the context. */
-static fnz_status add(fnz_context *ctx, int device, struct fnzi_cuda_retained **out) {
+static fnz_status retain_add(fnz_context *ctx, int device, struct fnzi_cuda_retained **out) {
   struct fnzi_cuda_retained *h = ctx->allocator.resize(ctx->allocator.user, NULL, 0, sizeof *h);
   if (!h)
     return fnzi_no_memory(ctx);
@@ -38,7 +38,7 @@ static fnz_status add(fnz_context *ctx, int device, struct fnzi_cuda_retained **
                                      "the GPU is taken");
   atomic_store(&h->context, status == FNZ_OK ? context : NULL);
   if (status != FNZ_OK) {
-    end(ctx, h);
+    retain_end(ctx, h);
     return status;
   }
   h->next = ctx->held;
@@ -57,5 +57,5 @@ fnz_status fnzi_cuda_retain(fnz_context *ctx, int device, struct fnzi_cuda_retai
       return FNZ_OK;
     }
   }
-  return add(ctx, device, out);
+  return retain_add(ctx, device, out);
 }

@@ -361,8 +361,8 @@ static fnz_status compile_or_find(fnz_context *ctx, const fnzi_cuda_device *d, c
   return FNZ_OK;
 }
 
-static fnz_status compile(fnz_context *ctx, const fnzi_cuda_device *d, const fnzi_cuda_text *text,
-                          fnz_buffer *code) {
+static fnz_status run_compile(fnz_context *ctx, const fnzi_cuda_device *d,
+                              const fnzi_cuda_text *text, fnz_buffer *code) {
   fnz_buffer source = {.data = NULL};
   fnz_status status = fnzi_cuda_text_write(ctx, text, &source);
   if (status == FNZ_OK)
@@ -406,7 +406,7 @@ static fnz_status make_missing(fnz_context *ctx, const fnzi_cuda_device *d,
   fnzi_cuda_module *module;
   FNZ_TRY(fnzi_cuda_modules_open(ctx, d->modules, missing, &module));
   bool compiles = !d->is_absent || d->nvrtc.library;
-  fnz_status status = compiles ? compile(ctx, d, missing, &code) : FNZ_OK;
+  fnz_status status = compiles ? run_compile(ctx, d, missing, &code) : FNZ_OK;
   if (status == FNZ_OK)
     status = load(ctx, d, &code, module);
   fnz_buffer_free(ctx, &code);

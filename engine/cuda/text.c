@@ -110,7 +110,7 @@ static fnz_status put_operand(const writer *w, uint16_t slot) {
 
 /* Operands that a row does not have are the first one. Rows of integers may give another number
  * than 1 for true. */
-static fnz_status put_row(const writer *w, fnzi_cuda_text *text, const fnzi_cuda_ins *ins) {
+static fnz_status text_put_row(const writer *w, fnzi_cuda_text *text, const fnzi_cuda_ins *ins) {
   uint8_t section;
   const fnzi_cuda_row *row = fnzi_cuda_row_find((fnz_dtype)ins->compute, ins->row, &section);
   if (!row)
@@ -135,7 +135,7 @@ fnz_status fnzi_cuda_put_ins(const writer *w, fnzi_cuda_text *text, const fnzi_c
       "    const cell_%s s%u = ", fnzi_cuda_type_name((fnz_dtype)w->group->slots[ins->out].dtype),
       (unsigned)ins->out);
   if (ins->kind == FNZI_CUDA_ROW)
-    FNZ_TRY(put_row(w, text, ins));
+    FNZ_TRY(text_put_row(w, text, ins));
   else if (ins->kind == FNZI_CUDA_CHOOSE)
     PUT(w, "s%u ? s%u : s%u", (unsigned)ins->in[0], (unsigned)ins->in[1], (unsigned)ins->in[2]);
   else
@@ -146,7 +146,7 @@ fnz_status fnzi_cuda_put_ins(const writer *w, fnzi_cuda_text *text, const fnzi_c
 
 /* --- Elements -----------------------------------------------------------------------------------
  */
-static int64_t count_of(const fnzi_cuda_group *g) {
+static int64_t text_count_of(const fnzi_cuda_group *g) {
   int64_t count = 1;
   for (uint32_t d = 0; d < g->rank; d++)
     if (!fnzi_mul_i64(count, g->sizes[d], &count))
@@ -155,7 +155,7 @@ static int64_t count_of(const fnzi_cuda_group *g) {
 }
 
 bool fnzi_cuda_is_small(const fnzi_cuda_group *g) {
-  if (count_of(g) > INT32_MAX / 2)
+  if (text_count_of(g) > INT32_MAX / 2)
     return false;
   for (uint32_t k = 0; k < g->nlanes; k++) {
     int64_t end = 0, part;
@@ -400,7 +400,7 @@ static fnz_status put_cells(const writer *w) {
 }
 
 /* NaN that keeps its bits, and eager's own of a cast. */
-static fnz_status put_kept(const writer *w) {
+static fnz_status text_put_kept(const writer *w) {
   static const char *const names[] = {"f16", "bf16"};
   for (int k = 0; k < 2; k++)
     PUT(w,
@@ -467,7 +467,7 @@ static fnz_status put_section(const writer *w, const fnzi_cuda_text *text, uint8
 static fnz_status put_all(const writer *w, const fnzi_cuda_text *text) {
   FNZ_TRY(put_lines(w, fnzi_cuda_text_prelude));
   FNZ_TRY(put_cells(w));
-  FNZ_TRY(put_kept(w));
+  FNZ_TRY(text_put_kept(w));
   for (uint8_t s = 0; s < FNZI_CUDA_SECTIONS; s++)
     FNZ_TRY(put_section(w, text, s));
   PUT(w, "#define inline __device__\n");

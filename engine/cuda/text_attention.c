@@ -12,7 +12,7 @@ enum { MOST_PARTS = 4, MOST_WIDE = 8, FEW = 8, PIECE = 128, BLOCKS = 1024 };
 
 /* --- Shares of the work -------------------------------------------------------------------------
  */
-static int64_t batch_of(const fnzi_cuda_attention *a) {
+static int64_t attention_batch_of(const fnzi_cuda_attention *a) {
   int64_t heads = 1;
   for (uint32_t d = 0; d < a->rank; d++)
     if (!fnzi_mul_i64(heads, a->sizes[d], &heads))
@@ -30,8 +30,8 @@ static int64_t wide_of(const fnzi_cuda_attention *a) {
 
 int64_t fnzi_cuda_attention_pieces(const fnzi_cuda_attention *a) {
   int64_t rows, most = (a->keys + PIECE - 1) / PIECE;
-  if (a->queries > FEW || wide_of(a) > MOST_WIDE || !fnzi_mul_i64(batch_of(a), a->queries, &rows) ||
-      rows <= 0)
+  if (a->queries > FEW || wide_of(a) > MOST_WIDE ||
+      !fnzi_mul_i64(attention_batch_of(a), a->queries, &rows) || rows <= 0)
     return 0;
   int64_t pieces = (BLOCKS - 1) / rows + 1;
   return most <= 1 ? 1 : pieces < most ? pieces : most;
@@ -39,7 +39,8 @@ int64_t fnzi_cuda_attention_pieces(const fnzi_cuda_attention *a) {
 
 /* Counts the pieces of all queries. */
 static bool count_pieces(const fnzi_cuda_attention *a, int64_t *count) {
-  return fnzi_mul_i64(batch_of(a), a->queries, count) && fnzi_mul_i64(*count, a->pieces, count);
+  return fnzi_mul_i64(attention_batch_of(a), a->queries, count) &&
+         fnzi_mul_i64(*count, a->pieces, count);
 }
 
 fnz_status fnzi_cuda_attention_kept(fnz_context *ctx, const fnzi_cuda_attention *a, size_t *bytes) {
@@ -53,8 +54,9 @@ fnz_status fnzi_cuda_attention_kept(fnz_context *ctx, const fnzi_cuda_attention 
 /* --- Operands -----------------------------------------------------------------------------------
  */
 
-static fnz_status put_at(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
-                         const fnzi_cuda_side *s, int operand, const char *row, const char *col) {
+static fnz_status attention_put_at(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
+                                   const fnzi_cuda_side *s, int operand, const char *row,
+                                   const char *col) {
   char index[192], head[128];
   int64_t inner = 1;
   PUT(w, "    %schar *at = p_.at[%d]", s == &a->out || s == &a->log ? "" : "const ", operand);
@@ -76,7 +78,7 @@ static fnz_status put_at(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a
 static fnz_status put_side(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
                            const fnzi_cuda_side *s, int operand, const char *name) {
   PUT(w, "  __device__ sum %s(int64_t h, int64_t i, int64_t d) const {\n", name);
-  FNZ_TRY(put_at(w, a, s, operand, "i", "d"));
+  FNZ_TRY(attention_put_at(w, a, s, operand, "i", "d"));
   FNZ_TRY(fnzi_cuda_put_read(w, a->sum, s->dtype));
   return fnzi_put_text(w->ctx, w->out, "  }\n");
 }
@@ -112,11 +114,11 @@ static fnz_status put_dropped(const fnzi_cuda_writer *w, const fnzi_cuda_attenti
 static fnz_status put_results(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int out,
                               int log) {
   PUT(w, "  __device__ void put(int64_t h, int64_t i, int64_t d, sum v) const {\n");
-  FNZ_TRY(put_at(w, a, &a->out, out, "i", "d"));
+  FNZ_TRY(attention_put_at(w, a, &a->out, out, "i", "d"));
   FNZ_TRY(fnzi_cuda_put_store(w, a->sum, a->out.dtype));
   PUT(w, "  }\n  __device__ void put_log(int64_t h, int64_t i, sum v) const {\n");
   if (a->has_log) {
-    FNZ_TRY(put_at(w, a, &a->log, log, "i", "0"));
+    FNZ_TRY(attention_put_at(w, a, &a->log, log, "i", "0"));
     FNZ_TRY(fnzi_cuda_put_store(w, a->sum, a->log.dtype));
   }
   return fnzi_put_text(w->ctx, w->out, "  }\n");
@@ -124,8 +126,8 @@ static fnz_status put_results(const fnzi_cuda_writer *w, const fnzi_cuda_attenti
 
 /* Writes keep() or kept(), which store or load the VALUES + out_width values of a piece
  * (attend.cu). */
-static fnz_status put_kept(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int operand,
-                           bool reads) {
+static fnz_status attention_put_kept(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
+                                     int operand, bool reads) {
   PUT(w, "  __device__ %s(int64_t piece, int64_t k%s) const {\n    %schar *at = p_.at[%d]",
       reads ? "sum kept" : "void keep", reads ? "" : ", sum v", reads ? "const " : "", operand);
   FNZ_TRY(fnzi_cuda_put_step(w, "piece", VALUES + a->out_width, a->sum));
@@ -136,7 +138,7 @@ static fnz_status put_kept(const fnzi_cuda_writer *w, const fnzi_cuda_attention 
 }
 
 static fnz_status open_operands(fnzi_cuda_writer *w, const fnzi_cuda_attention *a) {
-  int64_t heads = batch_of(a);
+  int64_t heads = attention_batch_of(a);
   if (heads < 0)
     return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a batch leaves 64 bits");
   w->is_small = heads <= INT32_MAX;
@@ -152,7 +154,7 @@ static fnz_status put_operands(fnzi_cuda_writer *w, const fnzi_cuda_attention *a
   FNZ_TRY(put_mask(w, a));
   FNZ_TRY(put_dropped(w, a, 4 + a->has_mask + (a->has_log && a->pieces <= 1)));
   if (a->pieces > 1)
-    FNZ_TRY(put_kept(w, a, 3, false));
+    FNZ_TRY(attention_put_kept(w, a, 3, false));
   else
     FNZ_TRY(put_results(w, a, 3, 4 + a->has_mask));
   return fnzi_cuda_put_operands(w);
@@ -160,8 +162,9 @@ static fnz_status put_operands(fnzi_cuda_writer *w, const fnzi_cuda_attention *a
 
 /* --- Kernels ------------------------------------------------------------------------------------
  */
-static fnz_status put_call(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int64_t wide) {
-  const int64_t counts[] = {batch_of(a), a->queries, a->keys, a->width, a->out_width};
+static fnz_status attention_put_call(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
+                                     int64_t wide) {
+  const int64_t counts[] = {attention_batch_of(a), a->queries, a->keys, a->width, a->out_width};
   if (a->pieces > 0)
     PUT(w, "  attention::attend_few<%lld, attention::%s<operands>>(o, {", (long long)wide_of(a),
         a->pieces > 1 ? "part" : "whole");
@@ -182,20 +185,20 @@ static fnz_status put_attention(fnzi_cuda_writer *w, const fnzi_cuda_attention *
   int64_t parts = (a->out_width + TILE - 1) / TILE;
   int64_t wide = parts < MOST_PARTS ? parts : MOST_PARTS;
   FNZ_TRY(put_operands(w, a));
-  FNZ_TRY(put_call(w, a, wide));
+  FNZ_TRY(attention_put_call(w, a, wide));
   int64_t rows = a->pieces > 0 ? a->queries : (a->queries + TILE - 1) / TILE;
   int64_t across = a->pieces > 0 ? a->pieces : (parts + wide - 1) / wide;
-  if (!fnzi_mul_i64(batch_of(a), rows, blocks) || !fnzi_mul_i64(*blocks, across, blocks))
+  if (!fnzi_mul_i64(attention_batch_of(a), rows, blocks) || !fnzi_mul_i64(*blocks, across, blocks))
     return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "attention has too many blocks");
   return FNZ_OK;
 }
 
 static fnz_status put_join(fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int64_t *blocks) {
   FNZ_TRY(open_operands(w, a));
-  FNZ_TRY(put_kept(w, a, 0, true));
+  FNZ_TRY(attention_put_kept(w, a, 0, true));
   FNZ_TRY(put_results(w, a, 1, 2));
   FNZ_TRY(fnzi_cuda_put_operands(w));
-  const int64_t counts[] = {batch_of(a), a->queries, a->out_width, a->pieces};
+  const int64_t counts[] = {attention_batch_of(a), a->queries, a->out_width, a->pieces};
   PUT(w, "  attention::attend_pieces(o");
   for (int k = 0; k < 4; k++)
     PUT(w, ", %s", WORD(w->text, counts[k]));
@@ -205,8 +208,9 @@ static fnz_status put_join(fnzi_cuda_writer *w, const fnzi_cuda_attention *a, in
 }
 
 /* joins: the kernel that joins the results of blocks. */
-static fnz_status make(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_attention *a,
-                       bool joins, uint32_t *kernel, int64_t *blocks) {
+static fnz_status attention_make(fnz_context *ctx, fnzi_cuda_text *text,
+                                 const fnzi_cuda_attention *a, bool joins, uint32_t *kernel,
+                                 int64_t *blocks) {
   uint32_t computes = 4u + a->has_mask + (a->has_log && a->pieces <= 1) + a->drops;
   const fnzi_cuda_kernel shape = {NULL, joins ? 2u + a->has_log : computes, THREADS,
                                   FNZI_CUDA_GRID_BLOCKS, 0};
@@ -224,11 +228,11 @@ static fnz_status make(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_a
 fnz_status fnzi_cuda_text_attention(fnz_context *ctx, fnzi_cuda_text *text,
                                     const fnzi_cuda_attention *a, uint32_t *kernel,
                                     int64_t *blocks) {
-  return make(ctx, text, a, false, kernel, blocks);
+  return attention_make(ctx, text, a, false, kernel, blocks);
 }
 
 fnz_status fnzi_cuda_text_attention_join(fnz_context *ctx, fnzi_cuda_text *text,
                                          const fnzi_cuda_attention *a, uint32_t *kernel,
                                          int64_t *blocks) {
-  return make(ctx, text, a, true, kernel, blocks);
+  return attention_make(ctx, text, a, true, kernel, blocks);
 }

@@ -28,7 +28,7 @@ typedef struct flat {
 /* --- Vectors -------------------------------------------------------------------------------------
  */
 /* Lanes of `wide` have the strides of vectors. */
-static fnz_status measure(flat *f) {
+static fnz_status flat_measure(flat *f) {
   const fnzi_cuda_group *g = f->g;
   f->count = 1;
   for (uint32_t d = 0; d < g->rank; d++)
@@ -65,7 +65,7 @@ static fnz_status put_opening(const flat *f) {
 
 /* --- Vectors of a loop ---------------------------------------------------------------------------
  */
-static fnz_status put_loads(const flat *f) {
+static fnz_status flat_put_loads(const flat *f) {
   for (uint32_t k = 0; k < f->g->nlanes; k++) {
     if (f->g->lanes[k].stores)
       continue;
@@ -76,7 +76,7 @@ static fnz_status put_loads(const flat *f) {
   return FNZ_OK;
 }
 
-static fnz_status put_stores(const flat *f) {
+static fnz_status flat_put_stores(const flat *f) {
   for (uint32_t k = 0; k < f->g->nlanes; k++)
     if (f->g->lanes[k].stores)
       PUT(&f->w, "      lane%u r%u;\n", (unsigned)k, (unsigned)k);
@@ -104,7 +104,7 @@ static fnz_status put_loops(const flat *f, const char *first, const char *end, c
       PUT(&f->w, "      if (at + u * %s >= %s)\n        break;\n", step, end);
     PUT(&f->w, "      const index i = (index)(at + u * %s);\n", step);
     FNZ_TRY(fnzi_put(f->w.ctx, f->w.out, indices->data, indices->size));
-    FNZ_TRY(stores ? put_stores(f) : put_loads(f));
+    FNZ_TRY(stores ? flat_put_stores(f) : flat_put_loads(f));
     PUT(&f->w, "    }\n");
   }
   PUT(&f->w, "  }\n");
@@ -123,7 +123,8 @@ static fnz_status put_loop(const flat *f, const char *first, const char *end, co
 }
 
 /* Writes the loop over single elements after the last whole vector, in groups of one dimension. */
-static fnz_status put_rest(const flat *f, const char *first, const char *count, const char *step) {
+static fnz_status flat_put_rest(const flat *f, const char *first, const char *count,
+                                const char *step) {
   const fnzi_cuda_writer w = single(f);
   PUT(&w,
       "#pragma unroll 1\n  for (int64_t at = %s; at < %s; at += %s) {\n    const index i0 = "
@@ -150,13 +151,13 @@ static fnz_status put_flat(const flat *f) {
   if (!any)
     return FNZ_OK;
   snprintf(rest, sizeof rest, "%s + FIRST", WORD(f->text, f->vectors * f->width));
-  return put_rest(f, rest, WORD(f->text, f->count), "STEP");
+  return flat_put_rest(f, rest, WORD(f->text, f->count), "STEP");
 }
 
 static fnz_status open_flat(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
                             fnz_buffer *body, flat *f) {
   *f = (flat){.w = {.ctx = ctx, .out = body, .text = text}, .text = text, .g = group};
-  FNZ_TRY(measure(f));
+  FNZ_TRY(flat_measure(f));
   int64_t bytes = 0;
   for (uint32_t k = 0; k < f->g->nlanes; k++)
     if (!f->g->lanes[k].stores)
@@ -166,7 +167,7 @@ static fnz_status open_flat(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_c
   return FNZ_OK;
 }
 
-static fnz_status add(flat *f, uint32_t *kernel, int64_t *count) {
+static fnz_status flat_add(flat *f, uint32_t *kernel, int64_t *count) {
   const fnzi_cuda_kernel shape = {NULL, f->g->nlanes, THREADS, FNZI_CUDA_GRID_FLAT, 0};
   *count = f->vectors ? f->vectors : f->count ? 1 : 0;
   FNZ_TRY(put_flat(f));
@@ -182,7 +183,7 @@ fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi
     return fnzi_cuda_text_transposed(ctx, text, group, across, kernel, count);
   fnz_status status = open_flat(ctx, text, group, &body, &f);
   if (status == FNZ_OK)
-    status = add(&f, kernel, count);
+    status = flat_add(&f, kernel, count);
   fnz_buffer_free(ctx, &body);
   return status;
 }
@@ -220,7 +221,7 @@ static fnz_status put_sets(const flat *f) {
   if (f->width > 1 && f->g->rank == 1) {
     snprintf(rest, sizeof rest, "end * %d + threadIdx.x", f->width);
     PUT(&f->w, "  if (end == bunches) {\n");
-    FNZ_TRY(put_rest(f, rest, "count", step));
+    FNZ_TRY(flat_put_rest(f, rest, "count", step));
     PUT(&f->w, "  }\n");
   }
   PUT(&f->w, "  }\n");

@@ -43,7 +43,8 @@ static const formula formulas[FORMULAS] = {
 #undef FORMULA
 };
 
-static fnz_status put_body(const fnzi_cuda_writer *w, const fnzi_cuda_formula *f, bool by_block) {
+static fnz_status formula_put_body(const fnzi_cuda_writer *w, const fnzi_cuda_formula *f,
+                                   bool by_block) {
   PUT(w, "  const cells w[WINDOWS] = {");
   for (uint32_t k = 0; k < FNZI_CUDA_FORMULA_WINDOWS; k++)
     if (f->draws && k + 2 >= FNZI_CUDA_FORMULA_WINDOWS)
@@ -70,7 +71,7 @@ static fnz_status put_body(const fnzi_cuda_writer *w, const fnzi_cuda_formula *f
   return FNZ_OK;
 }
 
-static const formula *find(const char *name) {
+static const formula *formula_find(const char *name) {
   for (size_t i = 0; i < FORMULAS; i++)
     if (strcmp(formulas[i].name, name) == 0)
       return &formulas[i];
@@ -79,7 +80,7 @@ static const formula *find(const char *name) {
 
 fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
                                   const fnzi_cuda_formula *f, uint32_t *kernel) {
-  const formula *of = find(f->name);
+  const formula *of = formula_find(f->name);
   fnz_buffer body = {.data = NULL};
   const fnzi_cuda_writer w = {.ctx = ctx, .out = &body, .text = text};
   if (!of)
@@ -89,7 +90,7 @@ fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
   FNZ_TRY(fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_formula_cells));
   for (int k = 0; k < 4 && of->files[k]; k++)
     FNZ_TRY(fnzi_cuda_text_use(ctx, text, of->files[k]));
-  fnz_status status = put_body(&w, f, of->by_block);
+  fnz_status status = formula_put_body(&w, f, of->by_block);
   if (status == FNZ_OK)
     status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, kernel);
   fnz_buffer_free(ctx, &body);

@@ -63,7 +63,7 @@ static bool has_order(const fnzi_cuda_picking *p) {
   return count_positions(p) > 1;
 }
 
-static int64_t count_of(const fnzi_cuda_picking *p) {
+static int64_t index_count_of(const fnzi_cuda_picking *p) {
   int64_t count = 1;
   for (uint32_t d = 0; d < p->rank; d++)
     count *= p->sizes[d];
@@ -74,7 +74,7 @@ static int64_t count_of(const fnzi_cuda_picking *p) {
 static bool is_small(const fnzi_cuda_picking *p) {
   int64_t positions, lanes;
   fnzi_cuda_picking_count(p, &positions, &lanes);
-  return count_of(p) <= INT32_MAX && positions <= INT32_MAX / lanes;
+  return index_count_of(p) <= INT32_MAX && positions <= INT32_MAX / lanes;
 }
 
 static fnzi_cuda_word digit_of(const writer *w, const char *name, int64_t inner, int64_t size) {
@@ -155,7 +155,7 @@ static fnz_status put_checked(const writer *w, const fnzi_cuda_pick *pick) {
   return FNZ_OK;
 }
 
-static fnz_status put_piece(const writer *w, const fnzi_cuda_statements *piece) {
+static fnz_status index_put_piece(const writer *w, const fnzi_cuda_statements *piece) {
   return fnzi_cuda_text_statements(w->ctx, w->text, &piece->group, w->out);
 }
 
@@ -199,16 +199,16 @@ static fnz_status put_addresses(const writer *w) {
 static fnz_status put_loaded(const writer *w) {
   PUT(w, "    cell_%s s0 = {};\n    if (ok)\n      s0 = LOAD(cell_%s, from);\n", read_cell(w),
       read_cell(w));
-  FNZ_TRY(put_piece(w, &w->p->move));
+  FNZ_TRY(index_put_piece(w, &w->p->move));
   PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)w->p->move.result);
   return FNZ_OK;
 }
 
-static fnz_status put_brought(const writer *w) {
+static fnz_status index_put_brought(const writer *w) {
   PUT(w, "    if (!ok)\n      continue;\n");
   if (!w->p->reads_number)
     PUT(w, "    const cell_%s s0 = LOAD(cell_%s, from);\n", read_cell(w), read_cell(w));
-  FNZ_TRY(put_piece(w, &w->p->move));
+  FNZ_TRY(index_put_piece(w, &w->p->move));
   PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)w->p->move.result);
   return FNZ_OK;
 }
@@ -231,13 +231,13 @@ static fnz_status put_next(const writer *w) {
   return FNZ_OK;
 }
 
-static fnz_status put_joined(const writer *w) {
+static fnz_status index_put_joined(const writer *w) {
   const fnzi_cuda_picking *p = w->p;
   const char *kept = fnzi_cuda_type_name((fnz_dtype)p->open.group.slots[p->open.result].dtype);
   PUT(w, "    if (!ok)\n      continue;\n    cell_%s kept;\n    {\n", kept);
   if (!p->starts_anew)
     PUT(w, "    const cell_%s s0 = LOAD(cell_%s, to);\n", stored_cell(w), stored_cell(w));
-  FNZ_TRY(put_piece(w, &p->open));
+  FNZ_TRY(index_put_piece(w, &p->open));
   PUT(w, "    kept = s%u;\n    }\n    int64_t there = %d;\n", (unsigned)p->open.result,
       p->counts_self);
   if (has_order(p) && !p->reads_number) {
@@ -251,18 +251,19 @@ static fnz_status put_joined(const writer *w) {
     PUT(w, "    {\n");
   PUT(w, "    const cell_%s s0 = kept;\n", kept);
   FNZ_TRY(put_next(w));
-  FNZ_TRY(put_piece(w, &p->join));
+  FNZ_TRY(index_put_piece(w, &p->join));
   PUT(w,
       "    kept = s%u;\n    there++;\n    }\n"
       "    const cell_%s s0 = kept;\n    const int64_t s1 = there;\n    (void)s1;\n",
       (unsigned)p->join.result, kept);
-  FNZ_TRY(put_piece(w, &p->close));
+  FNZ_TRY(index_put_piece(w, &p->close));
   PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)p->close.result);
   return FNZ_OK;
 }
 
-static fnz_status put_body(const writer *w) {
-  PUT(w, "  for (int64_t at = FIRST; at < %s; at += STEP) {\n", WORD(w->text, count_of(w->p)));
+static fnz_status index_put_body(const writer *w) {
+  PUT(w, "  for (int64_t at = FIRST; at < %s; at += STEP) {\n",
+      WORD(w->text, index_count_of(w->p)));
   int64_t inner = 1;
   for (uint32_t d = w->p->rank; d-- > 0; inner *= w->p->sizes[d])
     if (!has_order(w->p) || !is_ordered(w->p, d))
@@ -270,7 +271,7 @@ static fnz_status put_body(const writer *w) {
   if (has_order(w->p))
     FNZ_TRY(put_run(w));
   FNZ_TRY(put_addresses(w));
-  FNZ_TRY(!w->p->into ? put_loaded(w) : w->p->joins ? put_joined(w) : put_brought(w));
+  FNZ_TRY(!w->p->into ? put_loaded(w) : w->p->joins ? index_put_joined(w) : index_put_brought(w));
   PUT(w, "  }\n");
   return FNZ_OK;
 }
@@ -331,8 +332,9 @@ static fnz_status put_order(const writer *w) {
 /* --- Kernels ------------------------------------------------------------------------------------
  */
 /* Adds the kernel. `more`: operands after the flag. */
-static fnz_status add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_picking *picking,
-                      fnz_status (*put)(const writer *w), uint32_t more, uint32_t *kernel) {
+static fnz_status index_add(fnz_context *ctx, fnzi_cuda_text *text,
+                            const fnzi_cuda_picking *picking, fnz_status (*put)(const writer *w),
+                            uint32_t more, uint32_t *kernel) {
   fnz_buffer body = {.data = NULL};
   const writer w = {ctx, &body, text, picking};
   const fnzi_cuda_kernel shape = {NULL, flag_of(picking) + 1 + more, 256, FNZI_CUDA_GRID_FLAT, 0};
@@ -345,15 +347,15 @@ static fnz_status add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_pi
 
 fnz_status fnzi_cuda_text_pick(fnz_context *ctx, fnzi_cuda_text *text,
                                const fnzi_cuda_picking *picking, uint32_t *kernel) {
-  return add(ctx, text, picking, put_body, has_order(picking) ? 2 : 0, kernel);
+  return index_add(ctx, text, picking, index_put_body, has_order(picking) ? 2 : 0, kernel);
 }
 
 fnz_status fnzi_cuda_text_in_order(fnz_context *ctx, fnzi_cuda_text *text,
                                    const fnzi_cuda_picking *picking, uint32_t *kernel) {
-  return add(ctx, text, picking, put_order, has_order(picking) ? 2 : 0, kernel);
+  return index_add(ctx, text, picking, put_order, has_order(picking) ? 2 : 0, kernel);
 }
 
 fnz_status fnzi_cuda_text_keys(fnz_context *ctx, fnzi_cuda_text *text,
                                const fnzi_cuda_picking *picking, uint32_t *kernel) {
-  return add(ctx, text, picking, put_keys, 1, kernel);
+  return index_add(ctx, text, picking, put_keys, 1, kernel);
 }

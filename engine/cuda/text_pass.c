@@ -170,7 +170,7 @@ static fnz_status put_register(const pass *p, uint32_t k) {
   return FNZ_OK;
 }
 
-static fnz_status put_loads(const pass *p) {
+static fnz_status pass_put_loads(const pass *p) {
   const fnzi_cuda_team *t = p->t;
   bool any = false;
   for (uint32_t k = 0; k < t->g->nlanes; k++)
@@ -245,7 +245,7 @@ static fnz_status put_vectors(const pass *p) {
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     if (loads(p, k) && !t->kept[k])
       FNZ_TRY(put_registers(t, k, p->ahead));
-  FNZ_TRY(put_loads(p));
+  FNZ_TRY(pass_put_loads(p));
   FNZ_TRY(put_computed(p));
   if (p->loops)
     PUT(&t->w, "    }\n");
@@ -253,7 +253,7 @@ static fnz_status put_vectors(const pass *p) {
 }
 
 /* Writes the loop over elements after the last whole vector. */
-static fnz_status put_rest(const pass *p) {
+static fnz_status pass_put_rest(const pass *p) {
   const fnzi_cuda_team *t = p->t;
   const fnzi_cuda_group *g = t->g;
   if (t->text->is_general ? t->width == 1 || g->rank != g->outer + 1 : t->all % t->width == 0)
@@ -297,7 +297,7 @@ fnz_status fnzi_cuda_team_close_pass(fnzi_cuda_team *t, bool stores) {
   p.loops = t->g->pieces || p.ahead < t->all_iterations;
   PUT(&t->w, "    };\n");
   FNZ_TRY(put_vectors(&p));
-  FNZ_TRY(put_rest(&p));
+  FNZ_TRY(pass_put_rest(&p));
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     t->loaded[k] = t->loaded[k] || (t->kept[k] && has_lane(t, k, stores));
   PUT(&t->w, "    }\n");

@@ -38,8 +38,9 @@ static fnz_status put_batch(const fnzi_cuda_writer *w, const fnzi_cuda_products 
 }
 
 /* The address of an element of a factor, or of the result, at the index (row, col). */
-static fnz_status put_at(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
-                         const fnzi_cuda_factor *f, int operand, const char *row, const char *col) {
+static fnz_status product_put_at(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
+                                 const fnzi_cuda_factor *f, int operand, const char *row,
+                                 const char *col) {
   PUT(w, "    %schar *at = p_.at[%d]", f == &p->d ? "" : "const ", operand);
   FNZ_TRY(put_batch(w, p, f));
   FNZ_TRY(fnzi_cuda_put_step(w, row, f->row, f->dtype));
@@ -56,7 +57,8 @@ static fnz_status put_factor(const fnzi_cuda_writer *w, const fnzi_cuda_products
     PUT(w, "    const int64_t which = %s, ", over(w, "k", p->k).text);
     PUT(w, "within = k - which * %s;\n", WORD(w->text, p->k));
   }
-  FNZ_TRY(is_left ? put_at(w, p, f, 0, "i", within) : put_at(w, p, f, 1, within, "j"));
+  FNZ_TRY(is_left ? product_put_at(w, p, f, 0, "i", within)
+                  : product_put_at(w, p, f, 1, within, "j"));
   if (p->added > 1)
     FNZ_TRY(fnzi_cuda_put_step(w, "which", f->added, f->dtype));
   PUT(w, ";\n");
@@ -76,7 +78,7 @@ static fnz_status put_number(const fnzi_cuda_writer *w, fnz_dtype sum, double nu
 
 static fnz_status put_result(const fnzi_cuda_writer *w, const fnzi_cuda_products *p) {
   PUT(w, "  __device__ void put(int64_t p, int64_t i, int64_t j, sum v) const {\n");
-  FNZ_TRY(put_at(w, p, &p->d, 2, "i", "j"));
+  FNZ_TRY(product_put_at(w, p, &p->d, 2, "i", "j"));
   PUT(w, ";\n");
   if (p->alpha != 1) {
     PUT(w, "    v = scaled(v, ");
@@ -103,14 +105,15 @@ static fnz_status put_open(const fnzi_cuda_writer *w, fnz_dtype sum, bool left_a
   return fnzi_cuda_put_table(w);
 }
 
-static int64_t batch_of(const fnzi_cuda_products *p) {
+static int64_t product_batch_of(const fnzi_cuda_products *p) {
   int64_t batch = 1;
   for (uint32_t d = 0; d < p->rank; d++)
     batch = times(batch, p->sizes[d]);
   return batch;
 }
 
-static fnz_status put_call(const fnzi_cuda_writer *w, const char *kernel, const int64_t counts[4]) {
+static fnz_status product_put_call(const fnzi_cuda_writer *w, const char *kernel,
+                                   const int64_t counts[4]) {
   PUT(w, "  product_by_%s(o", kernel);
   for (int k = 0; k < 4; k++)
     PUT(w, ", %s", WORD(w->text, counts[k]));
@@ -119,7 +122,7 @@ static fnz_status put_call(const fnzi_cuda_writer *w, const char *kernel, const 
 }
 
 static fnz_status put_products(fnzi_cuda_writer *w, const fnzi_cuda_products *p, int64_t *blocks) {
-  int64_t batch = batch_of(p), depth = times(p->k, p->added);
+  int64_t batch = product_batch_of(p), depth = times(p->k, p->added);
   /* Whether a block should compute one sum at a time: for few results, or for few rows or
    * columns if the other factor is contiguous along k. */
   enum { FEW = 4, DEEP = 128, FEW_RESULTS = 64 };
@@ -133,7 +136,7 @@ static fnz_status put_products(fnzi_cuda_writer *w, const fnzi_cuda_products *p,
   FNZ_TRY(put_factor(w, p, false));
   if (p->beta != 0) {
     PUT(w, "  __device__ sum c(int64_t p, int64_t i, int64_t j) const {\n");
-    FNZ_TRY(put_at(w, p, &p->c, 3, "i", "j"));
+    FNZ_TRY(product_put_at(w, p, &p->c, 3, "i", "j"));
     PUT(w, ";\n");
     FNZ_TRY(fnzi_cuda_put_read(w, p->sum, p->c.dtype));
     PUT(w, "  }\n");
@@ -141,15 +144,15 @@ static fnz_status put_products(fnzi_cuda_writer *w, const fnzi_cuda_products *p,
   FNZ_TRY(put_result(w, p));
   FNZ_TRY(fnzi_cuda_put_operands(w));
   const int64_t counts[] = {batch, p->m, p->n, depth};
-  FNZ_TRY(put_call(w, sums ? "sums" : "tiles", counts));
+  FNZ_TRY(product_put_call(w, sums ? "sums" : "tiles", counts));
   if (!fnzi_mul_i64(batch, sums ? p->m : down, blocks) ||
       !fnzi_mul_i64(*blocks, sums ? p->n : across, blocks))
     return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a product has too many blocks");
   return FNZ_OK;
 }
 
-static fnz_status add(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
-                      uint32_t operands, uint32_t *kernel) {
+static fnz_status product_add(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
+                              uint32_t operands, uint32_t *kernel) {
   const fnzi_cuda_kernel shape = {NULL, operands, THREADS, FNZI_CUDA_GRID_BLOCKS, 0};
   FNZ_TRY(fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_product));
   return fnzi_cuda_text_kernel(ctx, text, body, &shape, kernel);
@@ -162,7 +165,7 @@ fnz_status fnzi_cuda_text_products(fnz_context *ctx, fnzi_cuda_text *text,
   fnzi_cuda_writer w = {.ctx = ctx, .out = &body, .text = text};
   fnz_status status = put_products(&w, products, blocks);
   if (status == FNZ_OK)
-    status = add(ctx, text, &body, products->beta != 0 ? 4 : 3, kernel);
+    status = product_add(ctx, text, &body, products->beta != 0 ? 4 : 3, kernel);
   fnz_buffer_free(ctx, &body);
   return status;
 }
@@ -296,7 +299,7 @@ static fnz_status put_conv(fnzi_cuda_writer *w, const fnzi_cuda_conv *c, const i
   FNZ_TRY(put_y(w, c, outs, bias));
   FNZ_TRY(fnzi_cuda_put_operands(w));
   const int64_t counts[] = {batch, outs, places, depth};
-  FNZ_TRY(put_call(w, "tiles", counts));
+  FNZ_TRY(product_put_call(w, "tiles", counts));
   if (!fnzi_mul_i64(batch, (outs + TILE - 1) / TILE, blocks) ||
       !fnzi_mul_i64(*blocks, (places + TILE - 1) / TILE, blocks))
     return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a convolution has too many blocks");
@@ -311,7 +314,7 @@ fnz_status fnzi_cuda_text_conv(fnz_context *ctx, fnzi_cuda_text *text, const fnz
   if (status == FNZ_OK)
     status = fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_conv_source);
   if (status == FNZ_OK)
-    status = add(ctx, text, &body, bias ? 4 : 3, kernel);
+    status = product_add(ctx, text, &body, bias ? 4 : 3, kernel);
   fnz_buffer_free(ctx, &body);
   return status;
 }

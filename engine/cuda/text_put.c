@@ -11,7 +11,7 @@ static bool has_room(const fnzi_cuda_text *text, uint32_t count) {
 }
 
 /* Adds a number to the table and returns its index. */
-static unsigned take(fnzi_cuda_text *text, int64_t value) {
+static unsigned text_put_take(fnzi_cuda_text *text, int64_t value) {
   text->numbers[text->pending] = value;
   text->of_slots[text->pending] = false;
   return text->pending++;
@@ -24,7 +24,8 @@ static const char *table_of(const fnzi_cuda_text *text) {
 static fnzi_cuda_word word_of(fnzi_cuda_text *text, const char *before, int64_t value) {
   fnzi_cuda_word w;
   if (has_room(text, 1))
-    snprintf(w.text, sizeof w.text, "%s%s.at[%u]", before, table_of(text), take(text, value));
+    snprintf(w.text, sizeof w.text, "%s%s.at[%u]", before, table_of(text),
+             text_put_take(text, value));
   else if (value == INT64_MIN)
     snprintf(w.text, sizeof w.text, "INT64_MIN");
   else
@@ -67,9 +68,9 @@ fnzi_cuda_word fnzi_cuda_word_over(fnzi_cuda_text *text, const char *i, int64_t 
     snprintf(w.text, sizeof w.text, "%s / %lld", i, (long long)by);
   else if (is_small)
     snprintf(w.text, sizeof w.text, "quotient(%s, %s.at[%u])", i, table_of(text),
-             take(text, factor_and_shift(by)));
+             text_put_take(text, factor_and_shift(by)));
   else
-    snprintf(w.text, sizeof w.text, "%s / %s.at[%u]", i, table_of(text), take(text, by));
+    snprintf(w.text, sizeof w.text, "%s / %s.at[%u]", i, table_of(text), text_put_take(text, by));
   return w;
 }
 
@@ -81,15 +82,15 @@ fnzi_cuda_word fnzi_cuda_word_digit(fnzi_cuda_text *text, const char *i, int64_t
     return w;
   }
   const char *n = table_of(text);
-  unsigned first = take(text, is_small ? factor_and_shift(inner) : inner);
+  unsigned first = text_put_take(text, is_small ? factor_and_shift(inner) : inner);
   if (is_small) {
-    take(text, factor_and_shift(size));
-    take(text, size);
+    text_put_take(text, factor_and_shift(size));
+    text_put_take(text, size);
     snprintf(w.text, sizeof w.text, "digit(%s, %s.at[%u], %s.at[%u], %s.at[%u])", i, n, first, n,
              first + 1, n, first + 2);
   } else {
     snprintf(w.text, sizeof w.text, "%s / %s.at[%u] %% %s.at[%u]", i, n, first, n,
-             take(text, size));
+             text_put_take(text, size));
   }
   return w;
 }

@@ -16,7 +16,7 @@ typedef struct scan {
   char type[64], fold[128]; /* of the value that elements pass on; how to combine it */
 } scan;
 
-static fnz_status measure(scan *s) {
+static fnz_status scan_measure(scan *s) {
   s->rows = s->length = 1;
   for (uint32_t d = 0; d < s->g->rank; d++) {
     int64_t *count = d < s->g->outer ? &s->rows : &s->length;
@@ -118,7 +118,7 @@ static fnz_status put_together(const scan *s) {
   return FNZ_OK;
 }
 
-static fnz_status put_body(const scan *s, bool alone) {
+static fnz_status scan_put_body(const scan *s, bool alone) {
   PUT(&s->w, "  typedef %s index;\n", s->w.is_small ? "int32_t" : "int64_t");
   PUT(&s->w,
       alone ? "  for (int64_t at = FIRST; at < %s; at += STEP) {\n"
@@ -131,8 +131,8 @@ static fnz_status put_body(const scan *s, bool alone) {
   return FNZ_OK;
 }
 
-static fnz_status add(scan *s, uint32_t *kernel, int64_t *count) {
-  FNZ_TRY(measure(s));
+static fnz_status scan_add(scan *s, uint32_t *kernel, int64_t *count) {
+  FNZ_TRY(scan_measure(s));
   bool alone = s->length <= SHORT ||
                (s->rows >= MANY_ROWS && (s->length < LONG || fnzi_cuda_is_interleaved(s->g)));
   const fnzi_cuda_ins *ins = &s->g->ins[s->index];
@@ -143,7 +143,7 @@ static fnz_status add(scan *s, uint32_t *kernel, int64_t *count) {
     snprintf(s->fold, sizeof s->fold, "over<running_%s<cell_%s>, cell_%s>", ins->fold, cell, cell);
   else
     snprintf(s->fold, sizeof s->fold, "fold_%s<cell_%s>", ins->fold, cell);
-  FNZ_TRY(put_body(s, alone));
+  FNZ_TRY(scan_put_body(s, alone));
   FNZ_TRY(fnzi_cuda_use_folds(s->w.ctx, s->text));
   const fnzi_cuda_kernel shape = {NULL, s->g->nlanes, THREADS,
                                   alone ? FNZI_CUDA_GRID_FLAT : FNZI_CUDA_GRID_BLOCKS, 0};
@@ -157,7 +157,7 @@ fnz_status fnzi_cuda_text_scan(fnz_context *ctx, fnzi_cuda_text *text, const fnz
   scan s = {
       .w = {.ctx = ctx, .out = &body, .group = group, .text = text}, .text = text, .g = group};
   s.w.is_small = fnzi_cuda_is_small(group);
-  fnz_status status = add(&s, kernel, count);
+  fnz_status status = scan_add(&s, kernel, count);
   fnz_buffer_free(ctx, &body);
   return status;
 }

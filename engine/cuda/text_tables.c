@@ -34,7 +34,7 @@ void fnzi_cuda_tables_fix(fnzi_cuda_tables *tables) {
 
 /* --- Tables -------------------------------------------------------------------------------------
  */
-static met_kernel *find(const fnzi_cuda_text *text, uint64_t hash, uint32_t count) {
+static met_kernel *tables_find(const fnzi_cuda_text *text, uint64_t hash, uint32_t count) {
   for (size_t i = 0; i < text->tables->kernels.count; i++) {
     met_kernel *k = &text->tables->kernels.data[i];
     if (k->index == text->ntables && k->hash == hash && k->count == count)
@@ -43,7 +43,8 @@ static met_kernel *find(const fnzi_cuda_text *text, uint64_t hash, uint32_t coun
   return NULL;
 }
 
-static fnz_status add(fnz_context *ctx, const fnzi_cuda_text *text, uint64_t hash, uint32_t count) {
+static fnz_status tables_add(fnz_context *ctx, const fnzi_cuda_text *text, uint64_t hash,
+                             uint32_t count) {
   fnzi_cuda_tables *tables = text->tables;
   met_kernel k = {.index = text->ntables, .count = count, .state = FRESH, .hash = hash};
   FNZI_NEW(tables->arena, count, &k.values);
@@ -57,9 +58,9 @@ static fnz_status add(fnz_context *ctx, const fnzi_cuda_text *text, uint64_t has
 /* Finds the kernel among the known ones. A plan that runs adds it if it is new; a plan at other
  * sizes is compared with it. */
 static fnz_status compare(fnz_context *ctx, fnzi_cuda_text *text, uint64_t hash, met_kernel **out) {
-  met_kernel *k = *out = find(text, hash, text->pending);
+  met_kernel *k = *out = tables_find(text, hash, text->pending);
   if (!k && !text->only_compares)
-    FNZ_TRY(add(ctx, text, hash, text->pending));
+    FNZ_TRY(tables_add(ctx, text, hash, text->pending));
   if (k && k->state == (text->only_compares ? FRESH : SHARED)) {
     /* Notes differences. A number that differed once stays in the table for ever. */
     for (uint32_t i = 0; i < k->count; i++)

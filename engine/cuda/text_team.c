@@ -125,7 +125,7 @@ static fnz_status put_update(const team *t, const fnzi_cuda_ins *ins) {
   return FNZ_OK;
 }
 
-static fnz_status put_joined(const team *t, const fnzi_cuda_ins *ins) {
+static fnz_status team_put_joined(const team *t, const fnzi_cuda_ins *ins) {
   unsigned out = ins->out;
   bool picks = ins->kind == FNZI_CUDA_PICK;
   const char *type = in_of(t, ins);
@@ -151,7 +151,7 @@ static fnz_status put_numbers(const team *t, uint8_t level, part step) {
     if (fnzi_cuda_reduces(ins) && t->level[ins->out] == level + 1)
       FNZ_TRY(step == FIRST   ? put_first(t, ins)
               : step == TAKEN ? put_update(t, ins)
-                              : put_joined(t, ins));
+                              : team_put_joined(t, ins));
   }
   return FNZ_OK;
 }
@@ -197,7 +197,7 @@ static fnz_status count_uses(team *t, uint8_t **uses) {
 
 /* --- A row --------------------------------------------------------------------------------------
  */
-static fnz_status put_stores(team *t) {
+static fnz_status team_put_stores(team *t) {
   PUT(&t->w, t->across ? "    if (is) {\n" : "    {\n");
   if (find_stored(t)) {
     FNZ_TRY(fnzi_cuda_team_open_pass(t, true));
@@ -215,7 +215,7 @@ static fnz_status put_stores(team *t) {
   return FNZ_OK;
 }
 
-static fnz_status put_row(team *t) {
+static fnz_status team_put_row(team *t) {
   uint8_t level = 0;
   FNZ_TRY(put_row_lanes(t, false));
   for (uint32_t k = 0; k < t->g->nslots; k++)
@@ -238,11 +238,11 @@ static fnz_status put_row(team *t) {
     PUT(&t->w, "    __syncwarp();\n");
   else if (level == 0 && t->threads > 1)
     PUT(&t->w, "    __syncthreads();\n");
-  return put_stores(t);
+  return team_put_stores(t);
 }
 
 /* Writes the indices of the row and of its piece. Rows of one block are adjacent. */
-static fnz_status put_piece(const team *t) {
+static fnz_status team_put_piece(const team *t) {
   int64_t side = t->across ? t->rows / t->g->pieces : t->g->pieces;
   const fnzi_cuda_word over = fnzi_cuda_word_over(t->text, "at", side, t->w.is_small),
                        beside = fnzi_cuda_word_of(t->text, side),
@@ -259,7 +259,7 @@ static fnz_status put_piece(const team *t) {
 }
 
 /* Teams beyond the last row go along it, too, for they meet with the others, and store nothing. */
-static fnz_status open_rows(const team *t, int64_t beside) {
+static fnz_status team_open_rows(const team *t, int64_t beside) {
   const fnzi_cuda_word rows = fnzi_cuda_word_of(t->text, t->rows);
   if (t->threads == 1)
     PUT(&t->w, "  for (int64_t at = FIRST; at < %s; at += STEP) {\n", rows.text);
@@ -279,7 +279,7 @@ static fnz_status open_rows(const team *t, int64_t beside) {
   return FNZ_OK;
 }
 
-static fnz_status put_body(team *t) {
+static fnz_status team_put_body(team *t) {
   const fnzi_cuda_group *g = t->g;
   int64_t beside = THREADS / t->threads;
   PUT(&t->w, "  typedef %s index;\n  const int me = %s;\n", t->w.is_small ? "int32_t" : "int64_t",
@@ -288,14 +288,14 @@ static fnz_status put_body(team *t) {
       : t->threads == WARP ? "threadIdx.x % 32"
                            : "threadIdx.x");
   FNZ_TRY(fnzi_cuda_team_put_types(t));
-  FNZ_TRY(open_rows(t, beside));
+  FNZ_TRY(team_open_rows(t, beside));
   if (g->pieces) {
-    FNZ_TRY(put_piece(t));
+    FNZ_TRY(team_put_piece(t));
   } else {
     PUT(&t->w, "    const index i = (index)at;\n");
   }
   FNZ_TRY(fnzi_cuda_put_indices(&t->w, 0, g->outer, "i"));
-  FNZ_TRY(put_row(t));
+  FNZ_TRY(team_put_row(t));
   PUT(&t->w, "  }\n");
   return FNZ_OK;
 }
@@ -308,13 +308,13 @@ fnz_status fnzi_cuda_use_folds(fnz_context *ctx, fnzi_cuda_text *text) {
   return FNZ_OK;
 }
 
-static fnz_status add(team *t, uint32_t *kernel, int64_t *count) {
+static fnz_status team_add(team *t, uint32_t *kernel, int64_t *count) {
   uint8_t *uses;
   FNZ_TRY(find_team(t));
   FNZ_TRY(find_levels(t));
   FNZ_TRY(count_uses(t, &uses));
   FNZ_TRY(fnzi_cuda_team_measure(t, uses));
-  FNZ_TRY(put_body(t));
+  FNZ_TRY(team_put_body(t));
   FNZ_TRY(fnzi_cuda_use_folds(t->w.ctx, t->text));
   int64_t beside = THREADS / t->threads;
   *count = t->threads == 1 ? t->rows : t->rows / beside + (t->rows % beside != 0);
@@ -331,7 +331,7 @@ fnz_status fnzi_cuda_text_team(fnz_context *ctx, fnzi_cuda_text *text, const fnz
   t.w.is_small = fnzi_cuda_is_small(group);
   if (group->nslots > FNZI_CUDA_TEAM_SLOTS)
     return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many values");
-  fnz_status status = add(&t, kernel, count);
+  fnz_status status = team_add(&t, kernel, count);
   fnz_buffer_free(ctx, &body);
   return status;
 }

@@ -92,7 +92,7 @@ static fnz_status put_tile(const transposing *t) {
 
 /* Opens the loop over a thread's rows of a tile. Adjacent threads take adjacent elements along
  * dimension `along`. */
-static fnz_status open_rows(const transposing *t, uint32_t along, uint32_t other) {
+static fnz_status transposed_open_rows(const transposing *t, uint32_t along, uint32_t other) {
   PUT(&t->w,
       "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
       "      const int row = threadIdx.x / %d + u * %d;\n"
@@ -103,8 +103,8 @@ static fnz_status open_rows(const transposing *t, uint32_t along, uint32_t other
   return FNZ_OK;
 }
 
-static fnz_status put_brought(const transposing *t) {
-  FNZ_TRY(open_rows(t, t->across, t->g->rank - 1));
+static fnz_status transposed_put_brought(const transposing *t) {
+  FNZ_TRY(transposed_open_rows(t, t->across, t->g->rank - 1));
   for (uint32_t k = 0; k < t->g->nlanes; k++) {
     if (!is_along_across(t->g, k, t->across))
       continue;
@@ -125,13 +125,13 @@ static bool waits(const transposing *t, uint32_t lane) {
 
 /* Writes the loads of other operands. They come before the barrier, so that they are in flight
  * together with the loads of the tile. */
-static fnz_status put_loads(const transposing *t) {
+static fnz_status transposed_put_loads(const transposing *t) {
   bool any = false;
   for (uint32_t k = 0; k < t->g->nlanes; k++) {
     if (waits(t, k))
       continue;
     if (!any)
-      FNZ_TRY(open_rows(t, t->g->rank - 1, t->across));
+      FNZ_TRY(transposed_open_rows(t, t->g->rank - 1, t->across));
     any = true;
     PUT(&t->w, "        v%u[u] = LOAD(lane%u, ", (unsigned)k, (unsigned)k);
     FNZ_TRY(fnzi_cuda_put_address(&t->w, k));
@@ -164,7 +164,7 @@ static fnz_status put_elements(const transposing *t) {
   return FNZ_OK;
 }
 
-static fnz_status put_body(const transposing *t, fnzi_cuda_text *text) {
+static fnz_status transposed_put_body(const transposing *t, fnzi_cuda_text *text) {
   PUT(&t->w, "  typedef %s index;\n", t->w.is_small ? "int32_t" : "int64_t");
   for (uint32_t k = 0; k < t->g->nlanes; k++) {
     const char *type = fnzi_cuda_lane_type(t->g, k);
@@ -181,10 +181,10 @@ static fnz_status put_body(const transposing *t, fnzi_cuda_text *text) {
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     if (!waits(t, k))
       PUT(&t->w, "    lane%u v%u[%d];\n", (unsigned)k, (unsigned)k, t->side / BESIDE);
-  FNZ_TRY(put_brought(t));
-  FNZ_TRY(put_loads(t));
+  FNZ_TRY(transposed_put_brought(t));
+  FNZ_TRY(transposed_put_loads(t));
   PUT(&t->w, "    __syncthreads();\n");
-  FNZ_TRY(open_rows(t, t->g->rank - 1, t->across));
+  FNZ_TRY(transposed_open_rows(t, t->g->rank - 1, t->across));
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     if (t->g->lanes[k].stores)
       PUT(&t->w, "        lane%u r%u;\n", (unsigned)k, (unsigned)k);
@@ -195,7 +195,7 @@ static fnz_status put_body(const transposing *t, fnzi_cuda_text *text) {
   return FNZ_OK;
 }
 
-static fnz_status measure(transposing *t) {
+static fnz_status transposed_measure(transposing *t) {
   const uint32_t dims[] = {t->across, t->g->rank - 1};
   t->all = 1;
   t->width = width_of(t->g, t->across);
@@ -209,11 +209,12 @@ static fnz_status measure(transposing *t) {
   return FNZ_OK;
 }
 
-static fnz_status add(transposing *t, fnzi_cuda_text *text, uint32_t *kernel, int64_t *count) {
+static fnz_status transposed_add(transposing *t, fnzi_cuda_text *text, uint32_t *kernel,
+                                 int64_t *count) {
   const fnzi_cuda_kernel shape = {NULL, t->g->nlanes, THREADS, FNZI_CUDA_GRID_BLOCKS, 0};
-  FNZ_TRY(measure(t));
+  FNZ_TRY(transposed_measure(t));
   *count = t->all;
-  FNZ_TRY(put_body(t, text));
+  FNZ_TRY(transposed_put_body(t, text));
   return fnzi_cuda_text_kernel(t->w.ctx, text, t->w.out, &shape, kernel);
 }
 
@@ -224,7 +225,7 @@ fnz_status fnzi_cuda_text_transposed(fnz_context *ctx, fnzi_cuda_text *text,
   transposing t = {
       .w = {.ctx = ctx, .out = &body, .group = group, .text = text}, .g = group, .across = across};
   t.w.is_small = fnzi_cuda_is_small(group);
-  fnz_status status = add(&t, text, kernel, count);
+  fnz_status status = transposed_add(&t, text, kernel, count);
   fnz_buffer_free(ctx, &body);
   return status;
 }

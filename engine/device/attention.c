@@ -25,11 +25,11 @@ static void read_side(const fnzi_cuda_attention *a, const fnzi_krn_array *x, uin
   }
 }
 
-static bool is_real(fnz_dtype d) {
+static bool attention_is_real(fnz_dtype d) {
   return d == FNZ_F32 || d == FNZ_F64 || d == FNZ_F16 || d == FNZ_BF16;
 }
 
-static void read(const fnzi_krn_call *call, fnzi_cuda_attention *a) {
+static void attention_read(const fnzi_krn_call *call, fnzi_cuda_attention *a) {
   const fnz_geometry *q = fnzi_krn_call_geometry(call, 0), *k = fnzi_krn_call_geometry(call, 1),
                      *out = &call->outputs[0]->geometry;
   a->sum = q->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
@@ -49,8 +49,8 @@ static void read(const fnzi_krn_call *call, fnzi_cuda_attention *a) {
 static const char *refusal(const fnzi_krn_call *call, const fnzi_krn_array *mask) {
   double width =
       (double)fnzi_krn_call_geometry(call, 0)->sizes[fnzi_krn_call_geometry(call, 0)->rank - 1];
-  if (!is_real(fnzi_krn_call_geometry(call, 0)->dtype) ||
-      (mask && mask->place.dtype != FNZ_BOOL && !is_real(mask->place.dtype)))
+  if (!attention_is_real(fnzi_krn_call_geometry(call, 0)->dtype) ||
+      (mask && mask->place.dtype != FNZ_BOOL && !attention_is_real(mask->place.dtype)))
     return "attention over these types is the CPU's";
   if (!isfinite(fnzi_krn_named_float(call, "scale", width > 0 ? 1 : INFINITY)))
     return "the scale is no finite number";
@@ -106,7 +106,7 @@ fnz_status fnzi_dev_work_attention(fnzi_dev_builder *m, const fnzi_krn_call *cal
   *why = refusal(call, mask);
   if (*why)
     return FNZ_OK;
-  read(call, &a);
+  attention_read(call, &a);
   if (!place(m, call, mask, &a, operands, &count)) {
     *why = "an operand has no place in a buffer";
     return FNZ_OK;

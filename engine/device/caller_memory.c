@@ -46,7 +46,7 @@ static bool is_read(const fnzi_stp_binding *b, size_t i) {
   return !d->has_device_steps || b->has_interpreted || d->schedule.host_reads[i];
 }
 
-static fnz_status copy_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
+static fnz_status caller_copy_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
   const fnzi_cuda_device *device = ws->exe->device;
   if (!ws->stream)
     FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
@@ -151,7 +151,7 @@ fnz_status fnzi_dev_memory_find(fnz_workspace *ws, const fnzi_stp_binding *b, bo
     return FNZ_OK;
   FNZ_TRY(allocate_inputs(ws));
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
-  fnz_status status = copy_down(ws, b, all);
+  fnz_status status = caller_copy_down(ws, b, all);
   fnzi_cuda_leave(ws->exe->device);
   return status;
 }

@@ -25,7 +25,7 @@ static void read_image(const fnz_geometry *g, bool batched, int64_t *sizes, int6
     sizes[at] = g->sizes[d], strides[at] = g->strides[d];
 }
 
-static void read(const fnzi_krn_call *call, const fnzi_meta_conv *meta, conv *c) {
+static void conv_read(const fnzi_krn_call *call, const fnzi_meta_conv *meta, conv *c) {
   const fnz_geometry *weight = &fnzi_krn_call_input(call, 1)->place;
   fnzi_cuda_conv *out = &c->c;
   out->dtype = weight->dtype;
@@ -107,7 +107,8 @@ static fnz_status bring_inputs(fnzi_dev_builder *m, conv *c, fnzi_dev_work *out)
   return bring(m, c, c->c.weight, c->c.weight_strides, &c->weight, out);
 }
 
-static fnz_status call_library(fnzi_dev_builder *m, conv *c, fnzi_dev_work *out, bool *is_library) {
+static fnz_status conv_call_library(fnzi_dev_builder *m, conv *c, fnzi_dev_work *out,
+                                    bool *is_library) {
   fnzi_dev_work work = *out;
   fnzi_dev_answer answer = {.why = c->why};
   c->c.adds = c->has_bias;
@@ -233,7 +234,7 @@ static fnz_status call_transposed(fnzi_dev_builder *m, conv *c, fnzi_dev_work *o
 /* --- A kernel -----------------------------------------------------------------------------------
  */
 /* The same element type in all, a place for each. */
-static const char *open(const fnzi_dev_builder *m, const fnzi_krn_call *call, conv *c) {
+static const char *conv_open(const fnzi_dev_builder *m, const fnzi_krn_call *call, conv *c) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0), *weight = fnzi_krn_call_input(call, 1),
                        *bias = fnzi_krn_call_input(call, 2), *y = call->outputs[0];
   fnz_dtype d = weight->place.dtype;
@@ -252,17 +253,17 @@ fnz_status fnzi_dev_lower_conv(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_de
   conv c = {.step = fnz_op_name(call->op)};
   fnzi_meta_conv meta;
   bool is_library = false;
-  const char *why = open(m, call, &c);
+  const char *why = conv_open(m, call, &c);
   if (why)
     return fnzi_dev_work_refuse(out, why);
   FNZ_TRY(fnzi_meta_conv_read(call, &meta));
-  read(call, &meta, &c);
+  conv_read(call, &meta, &c);
   out->on_device = true;
   if (fnzi_krn_array_numel(call->outputs[0]) == 0)
     return FNZ_OK;
   c.why = "a convolution without channels";
   if (meta.in_channels > 0)
-    FNZ_TRY(call_library(m, &c, out, &is_library));
+    FNZ_TRY(conv_call_library(m, &c, out, &is_library));
   if (!is_library && meta.in_channels > 0)
     FNZ_TRY(call_transposed(m, &c, out, &is_library));
   if (is_library)

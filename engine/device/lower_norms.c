@@ -16,32 +16,32 @@ typedef struct norm {
 
 /* --- Values -------------------------------------------------------------------------------------
  */
-static uint16_t unary(norm *n, const char *row, uint16_t a) {
+static uint16_t norms_unary(norm *n, const char *row, uint16_t a) {
   return fnzi_dev_rows_apply(&n->r, row, a, NONE, NONE);
 }
-static uint16_t binary(norm *n, const char *row, uint16_t a, uint16_t b) {
+static uint16_t norms_binary(norm *n, const char *row, uint16_t a, uint16_t b) {
   return fnzi_dev_rows_apply(&n->r, row, a, b, NONE);
 }
-static uint16_t as(norm *n, fnz_dtype dtype, uint16_t a) {
+static uint16_t norms_as(norm *n, fnz_dtype dtype, uint16_t a) {
   return fnzi_dev_rows_convert(&n->r, dtype, a);
 }
-static uint16_t constant(norm *n, double v) {
+static uint16_t norms_constant(norm *n, double v) {
   return fnzi_dev_rows_constant(&n->r, FNZ_F64, v);
 }
 /* Rounds to the type of the data, as the CPU's kernel does at this point. */
 static uint16_t rounded(norm *n, uint16_t a) {
-  return as(n, FNZ_F64, as(n, n->class, a));
+  return norms_as(n, FNZ_F64, norms_as(n, n->class, a));
 }
-static uint16_t mean(norm *n, uint16_t a) {
-  uint16_t sum = fnzi_dev_rows_fold(&n->r, "sum", as(n, FNZ_F64, a));
-  return binary(n, "div", sum, constant(n, (double)n->length));
+static uint16_t norms_mean(norm *n, uint16_t a) {
+  uint16_t sum = fnzi_dev_rows_fold(&n->r, "sum", norms_as(n, FNZ_F64, a));
+  return norms_binary(n, "div", sum, norms_constant(n, (double)n->length));
 }
 
 /* --- Lanes --------------------------------------------------------------------------------------
  */
 /* `strides`: of elements, along the dimensions of the group. */
-static void add_lane(norm *n, const fnzi_krn_array *a, uint16_t slot, bool stores,
-                     const int64_t *strides) {
+static void norms_add_lane(norm *n, const fnzi_krn_array *a, uint16_t slot, bool stores,
+                           const int64_t *strides) {
   fnzi_dev_operand operand;
   n->fits = n->fits && fnzi_dev_operand_of(n->r.m, a, &operand);
   if (!n->fits)
@@ -59,15 +59,15 @@ static uint16_t load(norm *n, const fnzi_krn_array *a, bool of_rows, const int64
   if (!a)
     return fnzi_dev_rows_constant(&n->r, dtype, otherwise);
   uint16_t slot = fnzi_dev_rows_value(&n->r, a->place.dtype, of_rows);
-  add_lane(n, a, slot, false, strides);
-  return as(n, dtype, slot);
+  norms_add_lane(n, a, slot, false, strides);
+  return norms_as(n, dtype, slot);
 }
 
 /* Stores result k, if it exists and has elements. */
 static void store(norm *n, size_t k, uint16_t slot, const int64_t *strides) {
   const fnzi_krn_array *a = k < n->call->noutputs ? n->call->outputs[k] : NULL;
   if (a && fnzi_krn_array_numel(a) > 0)
-    add_lane(n, a, as(n, a->place.dtype, slot), true, strides);
+    norms_add_lane(n, a, norms_as(n, a->place.dtype, slot), true, strides);
 }
 
 /* Returns why the call cannot be computed as rows; NULL if it can. */
@@ -97,7 +97,7 @@ static fnz_status open_norm(fnzi_dev_builder *m, const fnzi_krn_call *call, norm
 
 /* Sets the shape of rows, and their length, from n->sizes: `outer` dimensions over rows come before
  * the dimensions of a row. */
-static void measure(norm *n, uint32_t outer, uint32_t rank) {
+static void norms_measure(norm *n, uint32_t outer, uint32_t rank) {
   n->r.g.outer = outer;
   n->r.g.rank = rank;
   n->length = 1;
@@ -133,13 +133,14 @@ fnz_status fnzi_dev_lower_group_norm(fnzi_dev_builder *m, fnzi_krn_call *call, f
   n.sizes[2] = n.x->sizes[1] / groups;
   for (uint32_t d = 2; d < n.x->rank; d++)
     n.sizes[d + 1] = n.x->sizes[d];
-  measure(&n, 2, n.x->rank + 1);
+  norms_measure(&n, 2, n.x->rank + 1);
   split_channels(&n, n.x, strides);
-  uint16_t x = load(&n, fnzi_krn_call_input(call, 0), false, strides, 0), mu = mean(&n, x);
-  uint16_t less = fnzi_dev_rows_less_mean(&n.r, x, mu), d = as(&n, FNZ_F64, less);
-  uint16_t var = mean(&n, binary(&n, "mul", d, d));
-  uint16_t rstd = unary(
-      &n, "rsqrt", binary(&n, "add", var, constant(&n, fnzi_krn_named_float(call, "eps", 1e-5))));
+  uint16_t x = load(&n, fnzi_krn_call_input(call, 0), false, strides, 0), mu = norms_mean(&n, x);
+  uint16_t less = fnzi_dev_rows_less_mean(&n.r, x, mu), d = norms_as(&n, FNZ_F64, less);
+  uint16_t var = norms_mean(&n, norms_binary(&n, "mul", d, d));
+  uint16_t rstd = norms_unary(
+      &n, "rsqrt",
+      norms_binary(&n, "add", var, norms_constant(&n, fnzi_krn_named_float(call, "eps", 1e-5))));
   const fnzi_krn_array *w = fnzi_krn_named_array(call, "weight"),
                        *b = fnzi_krn_named_array(call, "bias");
   const int64_t w_step = w ? w->place.strides[0] : 0, b_step = b ? b->place.strides[0] : 0;
@@ -148,7 +149,7 @@ fnz_status fnzi_dev_lower_group_norm(fnzi_dev_builder *m, fnzi_krn_call *call, f
   const int64_t b_strides[FNZ_MAX_RANK] = {0, fnzi_krn_stride_bytes(b_step, (size_t)n.sizes[2]),
                                            b_step};
   uint16_t scale = load(&n, w, false, w_strides, 1), shift = load(&n, b, false, b_strides, 0);
-  uint16_t normal = binary(&n, "mul", less, as(&n, n.class, rstd));
+  uint16_t normal = norms_binary(&n, "mul", less, norms_as(&n, n.class, rstd));
   split_channels(&n, &call->outputs[0]->place, strides);
   store(&n, 0, fnzi_dev_rows_apply(&n.r, "add_scaled", shift, scale, normal), strides);
   for (size_t k = 1; k < 3 && k < call->noutputs; k++) {
@@ -169,20 +170,21 @@ typedef struct moments {
 /* Eager's own roundings: kernels/cpu/norm.c says why. */
 static moments measured(norm *n, uint16_t x) {
   moments m;
-  m.mean = rounded(n, mean(n, x));
-  uint16_t d = binary(n, "sub", x, as(n, n->class, m.mean));
-  uint16_t sum = fnzi_dev_rows_fold(&n->r, "sum", as(n, FNZ_F64, binary(n, "mul", d, d)));
+  m.mean = rounded(n, norms_mean(n, x));
+  uint16_t d = norms_binary(n, "sub", x, norms_as(n, n->class, m.mean));
+  uint16_t sum =
+      fnzi_dev_rows_fold(&n->r, "sum", norms_as(n, FNZ_F64, norms_binary(n, "mul", d, d)));
   m.squares = rounded(n, sum);
-  m.var = rounded(n, binary(n, "div", m.squares, constant(n, (double)n->length)));
+  m.var = rounded(n, norms_binary(n, "div", m.squares, norms_constant(n, (double)n->length)));
   return m;
 }
 
 static uint16_t deviation(norm *n, uint16_t var, bool measured) {
-  uint16_t eps = constant(n, fnzi_krn_named_float(n->call, "eps", 1e-5));
+  uint16_t eps = norms_constant(n, fnzi_krn_named_float(n->call, "eps", 1e-5));
   if (measured)
-    return rounded(n, unary(n, "rsqrt", binary(n, "add", var, eps)));
-  uint16_t root = unary(n, "sqrt", rounded(n, binary(n, "add", var, rounded(n, eps))));
-  return rounded(n, binary(n, "div", constant(n, 1), rounded(n, root)));
+    return rounded(n, norms_unary(n, "rsqrt", norms_binary(n, "add", var, eps)));
+  uint16_t root = norms_unary(n, "sqrt", rounded(n, norms_binary(n, "add", var, rounded(n, eps))));
+  return rounded(n, norms_binary(n, "div", norms_constant(n, 1), rounded(n, root)));
 }
 
 /* Stores result k, a number for each channel. */
@@ -218,7 +220,7 @@ static fnz_status open_channels(fnzi_dev_builder *m, const fnzi_krn_call *call, 
     c->n.sizes[d] = x->sizes[d];
   if (is_one)
     c->n.sizes[2] = 1;
-  measure(&c->n, c->per_sample ? 2 : 1, x->rank + is_one);
+  norms_measure(&c->n, c->per_sample ? 2 : 1, x->rank + is_one);
   return FNZ_OK;
 }
 
@@ -240,11 +242,11 @@ static void code_channels(channels *c, uint16_t x, const int64_t *to) {
   if (c->training)
     of = measured(n, x);
   uint16_t rstd = deviation(n, of.var, c->training);
-  uint16_t scale = rounded(n, binary(n, "mul", rstd, load_channels(c, "weight", 1)));
-  uint16_t shift =
-      rounded(n, binary(n, "sub", load_channels(c, "bias", 0), binary(n, "mul", of.mean, scale)));
-  scale = as(n, n->class, scale);
-  store(n, 0, fnzi_dev_rows_apply(&n->r, "add_scaled", as(n, n->class, shift), scale, x), to);
+  uint16_t scale = rounded(n, norms_binary(n, "mul", rstd, load_channels(c, "weight", 1)));
+  uint16_t shift = rounded(n, norms_binary(n, "sub", load_channels(c, "bias", 0),
+                                           norms_binary(n, "mul", of.mean, scale)));
+  scale = norms_as(n, n->class, scale);
+  store(n, 0, fnzi_dev_rows_apply(&n->r, "add_scaled", norms_as(n, n->class, shift), scale, x), to);
   if (c->training && !c->per_sample) {
     store_channels(n, 1, of.mean);
     store_channels(n, 2, rstd);
@@ -252,15 +254,16 @@ static void code_channels(channels *c, uint16_t x, const int64_t *to) {
   if (c->first && c->training) {
     /* The running statistics, from the second result on that is theirs. */
     double momentum = fnzi_krn_named_float(n->call, "momentum", 0.1);
-    uint16_t part = rounded(n, constant(n, momentum)), keep = rounded(n, constant(n, 1 - momentum));
+    uint16_t part = rounded(n, norms_constant(n, momentum)),
+             keep = rounded(n, norms_constant(n, 1 - momentum));
     uint16_t unbiased =
-        rounded(n, binary(n, "div", of.squares, constant(n, (double)n->length - 1)));
-    uint16_t old_part_mean = rounded(n, binary(n, "mul", keep, old_mean)),
-             old_part_var = rounded(n, binary(n, "mul", keep, old_var));
-    uint16_t more = rounded(n, binary(n, "mul", part, of.mean));
-    store_channels(n, c->first, binary(n, "add", more, old_part_mean));
+        rounded(n, norms_binary(n, "div", of.squares, norms_constant(n, (double)n->length - 1)));
+    uint16_t old_part_mean = rounded(n, norms_binary(n, "mul", keep, old_mean)),
+             old_part_var = rounded(n, norms_binary(n, "mul", keep, old_var));
+    uint16_t more = rounded(n, norms_binary(n, "mul", part, of.mean));
+    store_channels(n, c->first, norms_binary(n, "add", more, old_part_mean));
     store_channels(n, c->first + 1,
-                   binary(n, "add", binary(n, "mul", part, unbiased), old_part_var));
+                   norms_binary(n, "add", norms_binary(n, "mul", part, unbiased), old_part_var));
   } else if (c->first) {
     store_channels(n, c->first, old_mean);
     store_channels(n, c->first + 1, old_var);

@@ -92,8 +92,8 @@ static fnz_status open_rows(fnzi_dev_builder *m, fnzi_krn_call *call, const bool
 }
 
 /* A lane of an array that has the dimensions of x, without its first `missing` ones. */
-static bool add_lane(row_group *w, const fnzi_krn_array *a, uint16_t slot, bool stores,
-                     uint32_t missing) {
+static bool lower_add_lane(row_group *w, const fnzi_krn_array *a, uint16_t slot, bool stores,
+                           uint32_t missing) {
   fnzi_dev_operand operand;
   if (!fnzi_dev_operand_of(w->r.m, a, &operand))
     return false;
@@ -119,7 +119,7 @@ static bool add_reduced_lane(row_group *w, const fnzi_krn_array *a, uint16_t slo
 
 static uint16_t add_input(row_group *w, const fnzi_krn_array *a, uint32_t missing, bool *fits) {
   uint16_t slot = fnzi_dev_rows_value(&w->r, a->place.dtype, false);
-  *fits = *fits && add_lane(w, a, slot, false, missing);
+  *fits = *fits && lower_add_lane(w, a, slot, false, missing);
   return slot;
 }
 
@@ -129,11 +129,11 @@ static void add_result(row_group *w, size_t k, uint16_t slot, bool *fits) {
   if (!a || !*fits)
     return;
   uint16_t out = fnzi_dev_rows_convert(&w->r, a->place.dtype, slot);
-  *fits = a->place.rank == w->x->rank ? add_lane(w, a, out, true, 0)
+  *fits = a->place.rank == w->x->rank ? lower_add_lane(w, a, out, true, 0)
                                       : add_reduced_lane(w, a, out, true);
 }
 
-static bool is_real(fnz_dtype dtype) {
+static bool lower_is_real(fnz_dtype dtype) {
   return fnzi_cuda_text_converts(dtype) && !fnzi_is_complex(dtype) && dtype != FNZ_U64;
 }
 
@@ -142,10 +142,10 @@ static bool are_real(const fnzi_krn_call *call) {
   bool real = true;
   for (uint32_t k = 0; k < call->op->nparams && real; k++) {
     const fnzi_krn_array *a = fnzi_krn_arg_array(&call->args[k]);
-    real = !a || is_real(a->place.dtype);
+    real = !a || lower_is_real(a->place.dtype);
   }
   for (size_t k = 0; k < call->noutputs && real; k++)
-    real = !call->outputs[k] || is_real(call->outputs[k]->place.dtype);
+    real = !call->outputs[k] || lower_is_real(call->outputs[k]->place.dtype);
   return real;
 }
 

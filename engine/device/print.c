@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static uint64_t sum_of(const fnzi_pln_plan *plan, const uint32_t *values, uint32_t count) {
+static uint64_t print_sum_of(const fnzi_pln_plan *plan, const uint32_t *values, uint32_t count) {
   uint64_t sum = 0;
   for (uint32_t k = 0; k < count; k++)
     sum += fnzi_pln_map_bytes(plan->locations[values[k]].map);
@@ -36,8 +36,8 @@ static sums sums_of(const fnzi_stp_binding *b) {
     if (!d->has_device_steps || !d->schedule.steps[i].on_host)
       continue;
     const fnzi_dev_placement *w = &d->schedule.steps[i];
-    s.to_host += sum_of(&b->plan, w->values, w->before);
-    s.to_device += sum_of(&b->plan, w->values + w->before, w->after);
+    s.to_host += print_sum_of(&b->plan, w->values, w->before);
+    s.to_device += print_sum_of(&b->plan, w->values + w->before, w->after);
   }
   for (uint32_t k = 0; d->has_device_steps && k < d->schedule.noutputs; k++)
     s.at_end += fnzi_pln_map_bytes(b->plan.outputs[d->schedule.outputs[k]].map);
@@ -51,7 +51,8 @@ static fnz_status put_values(fnz_context *ctx, const fnzi_pln_plan *plan, const 
   const fnzi_graph *g = fnzi_graph_main(plan->program);
   for (uint32_t k = 0; k < count; k++)
     FNZ_TRY(fnzi_printf(ctx, out, "%s %%%s", k ? "," : "", g->values.data[values[k]].name));
-  return count ? fnzi_printf(ctx, out, " (%llu B)", (unsigned long long)sum_of(plan, values, count))
+  return count ? fnzi_printf(ctx, out, " (%llu B)",
+                             (unsigned long long)print_sum_of(plan, values, count))
                : fnzi_put_text(ctx, out, " nothing");
 }
 
@@ -159,9 +160,10 @@ static void json_host(fnzi_json_out *w, const fnzi_stp_binding *b, size_t step) 
   fnzi_json_open(w, '{');
   fnzi_json_out_count(w, "step", step);
   fnzi_json_out_text(w, "why", why_of(b, step));
-  fnzi_json_out_count(w, "to_cpu", sum_of(&b->plan, placement->values, placement->before));
-  fnzi_json_out_count(w, "to_device",
-                      sum_of(&b->plan, placement->values + placement->before, placement->after));
+  fnzi_json_out_count(w, "to_cpu", print_sum_of(&b->plan, placement->values, placement->before));
+  fnzi_json_out_count(
+      w, "to_device",
+      print_sum_of(&b->plan, placement->values + placement->before, placement->after));
   fnzi_json_close(w, '}');
 }
 

@@ -21,7 +21,7 @@ typedef struct product {
 
 /* --- Reading ------------------------------------------------------------------------------------
  */
-static bool sum_of(fnz_dtype dtype, fnz_dtype *out) {
+static bool product_sum_of(fnz_dtype dtype, fnz_dtype *out) {
   bool known = dtype == FNZ_C64 || dtype == FNZ_C128 ||
                (fnzi_cuda_text_converts(dtype) && !fnzi_is_complex(dtype) && dtype != FNZ_BOOL);
   *out = dtype == FNZ_F64 || fnzi_is_complex(dtype) ? dtype
@@ -33,7 +33,7 @@ static bool sum_of(fnz_dtype dtype, fnz_dtype *out) {
 /* Returns whether x can be a factor: complex products have only complex factors. */
 static bool agrees(const product *p, const fnzi_krn_array *x) {
   fnz_dtype sum;
-  return sum_of(x->place.dtype, &sum) &&
+  return product_sum_of(x->place.dtype, &sum) &&
          (sum == p->p.sum || (fnzi_is_complex(sum) == fnzi_is_complex(p->p.sum) &&
                               !fnzi_is_complex(sum) && sum != FNZ_F64));
 }
@@ -92,11 +92,11 @@ static bool number_of(const fnzi_krn_call *call, const char *name, bool is_integ
 
 /* Reads scalars, types and operands. Returns the reason if a GPU cannot compute the product, else
  * NULL. */
-static const char *open(const fnzi_dev_builder *m, const fnzi_krn_call *call,
-                        const fnzi_krn_array *a, const fnzi_krn_array *b, const fnzi_krn_array *c,
-                        product *p) {
+static const char *product_open(const fnzi_dev_builder *m, const fnzi_krn_call *call,
+                                const fnzi_krn_array *a, const fnzi_krn_array *b,
+                                const fnzi_krn_array *c, product *p) {
   const fnzi_krn_array *out = call->outputs[0];
-  if (!sum_of(out->place.dtype, &p->p.sum) || !agrees(p, a) || !agrees(p, b) ||
+  if (!product_sum_of(out->place.dtype, &p->p.sum) || !agrees(p, a) || !agrees(p, b) ||
       (c && !agrees(p, c)))
     return "products of these types are the CPU's";
   if (!number_of(call, "alpha", p->p.sum == FNZ_I64, &p->p.alpha) ||
@@ -147,7 +147,7 @@ static void drop_dim(fnzi_cuda_products *p, uint32_t d) {
 }
 
 /* Dimension d goes on where d + 1 ends, in all factors. */
-static bool joins(const fnzi_cuda_products *p, uint32_t d) {
+static bool product_joins(const fnzi_cuda_products *p, uint32_t d) {
   const fnzi_cuda_factor *f[] = {&p->a, &p->b, &p->c, &p->d};
   int64_t step;
   for (int k = 0; k < FACTORS; k++)
@@ -163,7 +163,7 @@ static void join_batch(fnzi_cuda_products *p) {
     int64_t size;
     if (p->sizes[d] == 1) {
       drop_dim(p, d);
-    } else if (d + 1 < p->rank && joins(p, d) &&
+    } else if (d + 1 < p->rank && product_joins(p, d) &&
                fnzi_mul_i64(p->sizes[d], p->sizes[d + 1], &size)) {
       p->sizes[d + 1] = size;
       drop_dim(p, d);
@@ -265,8 +265,8 @@ static fnzi_dev_operand moved(const fnzi_cuda_products *q, const fnzi_cuda_facto
   return at;
 }
 
-static fnz_status call_library(fnzi_dev_builder *m, product *p, fnzi_dev_work *out,
-                               bool *is_library) {
+static fnz_status product_call_library(fnzi_dev_builder *m, product *p, fnzi_dev_work *out,
+                                       bool *is_library) {
   const fnzi_cuda_products *q = &p->p;
   bool bias = is_bias(p), copies = p->has_c && !bias && !reads_c(p);
   const fnzi_cuda_factor *c = copies ? &q->d : &q->c;
@@ -321,7 +321,7 @@ static fnz_status make_some(fnzi_dev_builder *m, product *p, fnzi_dev_work *out)
               (d == FNZ_F32 || d == FNZ_F64 || d == FNZ_F16 || d == FNZ_BF16) &&
               calls_of(&p->p) <= MOST_CALLS;
   if (asks)
-    FNZ_TRY(call_library(m, p, out, &is_library));
+    FNZ_TRY(product_call_library(m, p, out, &is_library));
   if (asks && !is_library && is_bias(p)) {
     /* No algorithm has the epilogue. The library's product and one more pass that adds c take less
      * time than a kernel of our own. */
@@ -329,7 +329,7 @@ static fnz_status make_some(fnzi_dev_builder *m, product *p, fnzi_dev_work *out)
     FNZ_TRY(fnzi_dev_library_has_cublas(m, &has));
     p->adds_apart = true;
     if (has)
-      FNZ_TRY(call_library(m, p, out, &is_library));
+      FNZ_TRY(product_call_library(m, p, out, &is_library));
   }
   if (is_library)
     return FNZ_OK;
@@ -341,8 +341,8 @@ static fnz_status make_some(fnzi_dev_builder *m, product *p, fnzi_dev_work *out)
   return fnzi_dev_work_launch(m, out, kernel, blocks, operands, p->has_c ? 4 : 3);
 }
 
-static fnz_status make(fnzi_dev_builder *m, const fnzi_krn_call *call, product *p,
-                       fnzi_dev_work *out) {
+static fnz_status product_make(fnzi_dev_builder *m, const fnzi_krn_call *call, product *p,
+                               fnzi_dev_work *out) {
   out->on_device = true;
   return fnzi_krn_array_numel(call->outputs[0]) ? make_some(m, p, out) : FNZ_OK;
 }
@@ -353,11 +353,11 @@ static fnz_status lower_product(fnzi_dev_builder *m, fnzi_krn_call *call, size_t
                        *b = fnzi_krn_call_input(call, first + 1),
                        *c = added < call->op->nparams ? fnzi_krn_call_input(call, added) : NULL;
   product p = {.step = fnz_op_name(call->op)};
-  const char *why = open(m, call, a, b, c, &p);
+  const char *why = product_open(m, call, a, b, c, &p);
   if (why)
     return fnzi_dev_work_refuse(out, why);
   read_shape(call, a, b, c, role_b, &p);
-  return make(m, call, &p, out);
+  return product_make(m, call, &p, out);
 }
 
 fnz_status fnzi_dev_lower_matmul(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
@@ -386,7 +386,7 @@ fnz_status fnzi_dev_lower_addbmm(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_
   const fnz_geometry *result = &call->outputs[0]->place;
   product p = {.step = fnz_op_name(call->op)};
   int64_t rows;
-  const char *why = open(m, call, a, b, self, &p);
+  const char *why = product_open(m, call, a, b, self, &p);
   if (why)
     return fnzi_dev_work_refuse(out, why);
   read_factor(&p.p, a, LEFT, &p.p.m, &p.p.k, &p.p.a);
@@ -398,7 +398,7 @@ fnz_status fnzi_dev_lower_addbmm(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_
   read_spread(&p, call->outputs[0], result, true, &p.p.d);
   if (p.has_c)
     read_spread(&p, self, result, true, &p.p.c);
-  return make(m, call, &p, out);
+  return product_make(m, call, &p, out);
 }
 
 /* A batch of one dimension. */
@@ -408,7 +408,7 @@ fnz_status fnzi_dev_work_products(fnzi_dev_builder *m, fnzi_dev_work *work,
   const fnzi_krn_products *of = products;
   product p = {.step = "products", .a = operands[0], .b = operands[1], .d = operands[2]};
   fnzi_cuda_products *q = &p.p;
-  *why = sum_of(of->dtype, &q->sum) ? NULL : "products of these types are the CPU's";
+  *why = product_sum_of(of->dtype, &q->sum) ? NULL : "products of these types are the CPU's";
   if (*why || of->count == 0 || of->m == 0 || of->n == 0)
     return FNZ_OK;
   fnzi_cuda_factor *const factors[] = {&q->a, &q->b, &q->d};

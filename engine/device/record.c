@@ -95,8 +95,8 @@ static bool open_group(fnzi_dev_recorded *g, const fnzi_krn_window *to) {
   return true;
 }
 
-static fnz_status move(void *user, const fnzi_krn_window *to, const fnzi_krn_window *from,
-                       bool casts) {
+static fnz_status record_move(void *user, const fnzi_krn_window *to, const fnzi_krn_window *from,
+                              bool casts) {
   fnzi_dev_recording *r = user;
   fnzi_dev_recorded g;
   uint16_t value;
@@ -208,7 +208,7 @@ static fnz_status attend(void *user, const fnzi_krn_window *kept, double factor)
  */
 static fnz_status run_recorded(fnzi_dev_recording *r, const fnzi_krn_call *call) {
   const fnzi_krn_recorder recorder = {.user = r,
-                                      .move = move,
+                                      .move = record_move,
                                       .combine = combine,
                                       .formula = formula,
                                       .pick = fnzi_dev_record_pick,

@@ -156,7 +156,8 @@ static fnz_status describe(fnzi_dev_recording *r, const fnzi_krn_picking *p, pic
 /* --- Places in order ---------------------------------------------------------------------------
  */
 /* Memory of the step with a number of each place, as one operand more. */
-static fnz_status add_scratch(fnzi_dev_recording *r, picked *p, int64_t count, void **out) {
+static fnz_status indexing_add_scratch(fnzi_dev_recording *r, picked *p, int64_t count,
+                                       void **out) {
   FNZ_TRY(fnzi_krn_room_take(r->recorded, count, sizeof(int64_t), out));
   (void)fnzi_dev_record_locate(*out, &p->operands[p->noperands++]);
   return FNZ_OK;
@@ -173,7 +174,7 @@ static fnz_status sort_indices(fnzi_dev_recording *r, picked *p, int64_t count, 
       .dtype = FNZ_I64, .rows = lanes, .length = count, .inner = 1, .keep = count};
   uint32_t kernel;
   void *keys;
-  FNZ_TRY(add_scratch(r, p, count * lanes, &keys));
+  FNZ_TRY(indexing_add_scratch(r, p, count * lanes, &keys));
   FNZ_TRY(fnzi_cuda_text_keys(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
   FNZ_TRY(launch_over(r, p, kernel, count * lanes));
   sort.elements = keys;
@@ -202,8 +203,8 @@ static fnz_status add_order(fnzi_dev_recording *r, picked *p) {
   if (places > FEW)
     return sort_indices(r, p, places, lanes);
   if (places > 1) {
-    FNZ_TRY(add_scratch(r, p, all, &order));
-    FNZ_TRY(add_scratch(r, p, all, &ends));
+    FNZ_TRY(indexing_add_scratch(r, p, all, &order));
+    FNZ_TRY(indexing_add_scratch(r, p, all, &ends));
   }
   FNZ_TRY(fnzi_cuda_text_in_order(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
   return launch_over(r, p, kernel, all);

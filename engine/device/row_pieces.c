@@ -71,7 +71,7 @@ static void find_later(cut *c) {
       c->later[g->lanes[k].slot] = true;
 }
 
-static void measure(cut *c) {
+static void pieces_measure(cut *c) {
   const fnzi_cuda_group *g = &c->r->g;
   c->stores_elements = stores_elements(g);
   c->rows = c->length = 1;
@@ -127,8 +127,8 @@ static fnz_status reserve(cut *c, uint32_t slot, int64_t count, int64_t *offset)
 }
 
 /* A lane over such memory. */
-static fnzi_cuda_lane *add_scratch(const cut *c, fnzi_dev_rows *k, uint16_t slot, bool stores,
-                                   int64_t count, int64_t at) {
+static fnzi_cuda_lane *pieces_add_scratch(const cut *c, fnzi_dev_rows *k, uint16_t slot,
+                                          bool stores, int64_t count, int64_t at) {
   const fnzi_dev_operand operand = {FNZI_DEV_AT_SCRATCH, at};
   fnzi_cuda_lane *lane = fnzi_dev_rows_lane(k, slot, stores, operand);
   int64_t step = fnzi_krn_stride_bytes(count, fnzi_dtype(fnzi_dev_rows_dtype(k, slot))->bytes);
@@ -140,7 +140,7 @@ static fnzi_cuda_lane *add_scratch(const cut *c, fnzi_dev_rows *k, uint16_t slot
 }
 
 /* Adds lane i of the whole group, without a row's dimensions if the kernel has none. */
-static void add_lane(const cut *c, fnzi_dev_rows *k, uint32_t i) {
+static void pieces_add_lane(const cut *c, fnzi_dev_rows *k, uint32_t i) {
   const fnzi_cuda_group *g = &c->r->g;
   const fnzi_cuda_lane *lane = &g->lanes[i];
   fnzi_cuda_lane *out = fnzi_dev_rows_lane(k, lane->slot, lane->stores, c->r->operands[i]);
@@ -161,10 +161,10 @@ static void add_needed(cut *c, fnzi_dev_rows *k, uint8_t level) {
   }
   for (uint32_t i = 0; i < g->nlanes; i++)
     if (!g->lanes[i].stores && c->needed[g->lanes[i].slot])
-      add_lane(c, k, i);
+      pieces_add_lane(c, k, i);
   for (uint32_t s = 0; s < g->nslots; s++)
     if (c->needed[s] && is_computed(c, s) && c->level[s] != level)
-      (void)add_scratch(c, k, (uint16_t)s, false, 1, c->room[s]);
+      (void)pieces_add_scratch(c, k, (uint16_t)s, false, 1, c->room[s]);
   for (uint32_t i = 0; i < g->nins; i++) {
     const fnzi_cuda_ins *ins = &g->ins[i];
     if (!fnzi_cuda_reduces(ins) && c->needed[ins->out] &&
@@ -183,9 +183,9 @@ static fnz_status add_part(cut *c, uint16_t slot, fnzi_dev_rows *pieces, fnzi_de
                            uint16_t *loaded) {
   int64_t at, cell = (int64_t)fnzi_dtype(fnzi_dev_rows_dtype(c->r, slot))->bytes;
   FNZ_TRY(reserve(c, slot, c->pieces, &at));
-  add_scratch(c, pieces, slot, true, c->pieces, at)->piece = cell;
+  pieces_add_scratch(c, pieces, slot, true, c->pieces, at)->piece = cell;
   *loaded = fnzi_dev_rows_value(rows, fnzi_dev_rows_dtype(c->r, slot), false);
-  add_scratch(c, rows, *loaded, false, c->pieces, at)->strides[c->r->g.outer] = cell;
+  pieces_add_scratch(c, rows, *loaded, false, c->pieces, at)->strides[c->r->g.outer] = cell;
   return FNZ_OK;
 }
 
@@ -233,11 +233,11 @@ static fnz_status add_level(cut *c, uint8_t level) {
     if (!c->later[s] || c->level[s] != level)
       continue;
     FNZ_TRY(reserve(c, s, 1, &c->room[s]));
-    (void)add_scratch(c, &rows, (uint16_t)s, true, 1, c->room[s]);
+    (void)pieces_add_scratch(c, &rows, (uint16_t)s, true, 1, c->room[s]);
   }
   for (uint32_t i = 0; i < g->nlanes && ends; i++)
     if (g->lanes[i].stores)
-      add_lane(c, &rows, i);
+      pieces_add_lane(c, &rows, i);
   return fnzi_dev_rows_launch(&rows, c->work);
 }
 
@@ -253,7 +253,7 @@ static fnz_status add_results(cut *c, bool of_rows) {
   add_needed(c, &k, UINT8_MAX);
   for (uint32_t i = 0; i < g->nlanes; i++)
     if (g->lanes[i].stores && g->slots[g->lanes[i].slot].of_rows == of_rows)
-      add_lane(c, &k, i);
+      pieces_add_lane(c, &k, i);
   return any ? fnzi_dev_rows_launch_flat(&k, c->work) : FNZ_OK;
 }
 
@@ -263,7 +263,7 @@ fnz_status fnzi_dev_rows_end(fnzi_dev_rows *r, fnzi_dev_work *work) {
   c->r = r;
   c->work = work;
   fnzi_dev_rows_join(r);
-  measure(c);
+  pieces_measure(c);
   find_levels(c);
   /* Whether the group can be cut into pieces. Each stored value of rows must depend on a
    * reduction. */

@@ -19,7 +19,7 @@ fnz_status fnzi_dev_rows_begin(fnzi_dev_builder *m, fnzi_dev_rows *out) {
 
 /* --- Dimensions ---------------------------------------------------------------------------------
  */
-static bool joins(const fnzi_cuda_group *g, uint32_t outer, uint32_t inner) {
+static bool rows_joins(const fnzi_cuda_group *g, uint32_t outer, uint32_t inner) {
   for (uint32_t k = 0; k < g->nlanes; k++)
     if (g->lanes[k].strides[outer] !=
         fnzi_krn_stride_bytes(g->lanes[k].strides[inner], (size_t)g->sizes[inner]))
@@ -42,7 +42,7 @@ static uint32_t join_dims(fnzi_cuda_group *g, int64_t *sizes, uint32_t to, uint3
     int64_t size = sizes[d];
     if (size == 1)
       continue;
-    if (next > to && joins(g, next - 1, d)) {
+    if (next > to && rows_joins(g, next - 1, d)) {
       int64_t all = fnzi_krn_stride_bytes(sizes[next - 1], (size_t)size);
       move_dim(g, sizes, next - 1, d);
       sizes[next - 1] = all;
@@ -143,7 +143,7 @@ void fnzi_dev_rows_add(fnzi_dev_rows *r, fnzi_cuda_ins ins) {
 }
 
 /* Adds an instruction. Its result is of rows if all its operands are. */
-static uint16_t add(fnzi_dev_rows *r, fnzi_cuda_ins ins, fnz_dtype dtype) {
+static uint16_t rows_add(fnzi_dev_rows *r, fnzi_cuda_ins ins, fnz_dtype dtype) {
   bool of_rows = true;
   for (uint32_t k = 0; k < ins.arity; k++)
     of_rows = of_rows && r->g.slots[ins.in[k]].of_rows;
@@ -159,24 +159,24 @@ uint16_t fnzi_dev_rows_apply(fnzi_dev_rows *r, const char *row, uint16_t a, uint
   const fnzi_cuda_row *found = fnzi_cuda_row_find(dtype, row, &section);
   bool asks = found && found->out == FNZI_CUDA_OUT_BOOL;
   uint8_t arity = (uint8_t)(1 + (b != FNZI_DEV_ROWS_NONE) + (c != FNZI_DEV_ROWS_NONE));
-  return add(r,
-             (fnzi_cuda_ins){.kind = FNZI_CUDA_ROW,
-                             .arity = arity,
-                             .compute = (uint8_t)dtype,
-                             .row = row,
-                             .in = {a, b, c}},
-             asks ? FNZ_BOOL : dtype);
+  return rows_add(r,
+                  (fnzi_cuda_ins){.kind = FNZI_CUDA_ROW,
+                                  .arity = arity,
+                                  .compute = (uint8_t)dtype,
+                                  .row = row,
+                                  .in = {a, b, c}},
+                  asks ? FNZ_BOOL : dtype);
 }
 
 uint16_t fnzi_dev_rows_convert(fnzi_dev_rows *r, fnz_dtype dtype, uint16_t a) {
   if (fnzi_dev_rows_dtype(r, a) == dtype)
     return a;
-  return add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_CONVERT, .arity = 1, .in = {a}}, dtype);
+  return rows_add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_CONVERT, .arity = 1, .in = {a}}, dtype);
 }
 
 uint16_t fnzi_dev_rows_choose(fnzi_dev_rows *r, uint16_t mask, uint16_t a, uint16_t b) {
-  return add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_CHOOSE, .arity = 3, .in = {mask, a, b}},
-             fnzi_dev_rows_dtype(r, a));
+  return rows_add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_CHOOSE, .arity = 3, .in = {mask, a, b}},
+                  fnzi_dev_rows_dtype(r, a));
 }
 
 uint16_t fnzi_dev_rows_fold(fnzi_dev_rows *r, const char *fold, uint16_t a) {

@@ -87,8 +87,9 @@ void fnzi_dev_state_end(fnz_executable_state *s) {
 /* --- Between runs -------------------------------------------------------------------------------
  */
 /* Copies a state on the stream of its runs; before the first run, on a new stream. */
-static fnz_status move(fnz_context *ctx, const fnz_executable_state *s,
-                       fnz_status (*copy)(fnz_context *, const fnz_executable_state *, void *)) {
+static fnz_status state_move(fnz_context *ctx, const fnz_executable_state *s,
+                             fnz_status (*copy)(fnz_context *, const fnz_executable_state *,
+                                                void *)) {
   const fnzi_cuda_device *device = s->exe->device;
   void *own = NULL, *stream = s->device->stream;
   FNZ_TRY(fnzi_cuda_enter(ctx, device));
@@ -102,7 +103,7 @@ static fnz_status move(fnz_context *ctx, const fnz_executable_state *s,
 
 /* --- To the CPU ---------------------------------------------------------------------------------
  */
-static fnz_status copy_down(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
+static fnz_status state_copy_down(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
   fnzi_stp_device_state *d = s->device;
   for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++)
     if (d->addresses[k])
@@ -127,7 +128,7 @@ fnz_status fnzi_dev_state_down(fnz_context *ctx, const fnz_executable_state *s) 
   if (d->host_newer || (!d->device_newer && !is_callers))
     return FNZ_OK;
   FNZ_TRY(fnzi_dev_state_allocate(ctx, s));
-  return move(ctx, s, copy_down);
+  return state_move(ctx, s, state_copy_down);
 }
 
 /* --- To the device ------------------------------------------------------------------------------
@@ -182,7 +183,7 @@ fnz_status fnzi_dev_state_up(fnz_context *ctx, const fnz_executable_state *s, bo
   const fnzi_stp_device_state *d = s->device;
   if (!d->caller_on_device || !d->host_newer)
     return FNZ_OK;
-  return move(ctx, s, copy_up);
+  return state_move(ctx, s, copy_up);
 }
 
 /* --- Runs ---------------------------------------------------------------------------------------
@@ -229,5 +230,5 @@ fnz_status fnzi_dev_state_ran(fnz_workspace *ws) {
   if (!d)
     return FNZ_OK;
   d->device_newer = true;
-  return d->caller_on_host ? copy_down(ws->ctx, ws->state, ws->stream) : FNZ_OK;
+  return d->caller_on_host ? state_copy_down(ws->ctx, ws->state, ws->stream) : FNZ_OK;
 }

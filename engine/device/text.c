@@ -283,7 +283,7 @@ static fnz_status find_schedule(fnzi_dev_builder *m) {
   return fnzi_dev_schedule_find(&m->b->arena, plan, device, stays_on_device, &m->d->schedule);
 }
 
-static fnz_status make(fnzi_dev_builder *m) {
+static fnz_status text_make(fnzi_dev_builder *m) {
   m->text.tables = NULL; /* what only copies windows follows */
   if (!m->d->has_device_steps)
     return FNZ_OK;
@@ -345,7 +345,7 @@ static fnz_status make_all(fnzi_dev_builder *m) {
   }
   if (m->text.tables)
     fnzi_cuda_tables_fix(m->text.tables);
-  return make(m);
+  return text_make(m);
 }
 
 fnz_status fnzi_dev_texts(fnz_workspace *ws, fnzi_stp_binding *b) {

@@ -14,8 +14,8 @@ bool fnzi_dev_operand_of(const fnzi_dev_builder *m, const fnzi_krn_array *array,
 }
 
 /* Launches of a work are few: its room is 1, 3, 7 ... */
-static fnz_status add(fnzi_dev_builder *m, fnzi_dev_work *work, const fnzi_dev_operand *operands,
-                      const fnzi_dev_launch *launch) {
+static fnz_status work_add(fnzi_dev_builder *m, fnzi_dev_work *work,
+                           const fnzi_dev_operand *operands, const fnzi_dev_launch *launch) {
   fnzi_arena *arena = &m->b->arena;
   uint32_t *buffers, noperands = launch->noperands;
   int64_t *offsets;
@@ -64,7 +64,7 @@ fnz_status fnzi_dev_work_launch(fnzi_dev_builder *m, fnzi_dev_work *work, uint32
       l.slots = slots;
     }
   }
-  return add(m, work, operands, &l);
+  return work_add(m, work, operands, &l);
 }
 
 uint8_t fnzi_dev_aligned(int64_t offset) {
@@ -101,7 +101,7 @@ fnz_status fnzi_dev_work_call(fnzi_dev_builder *m, fnzi_dev_work *work, fnzi_dev
                               const void *what, const fnzi_dev_operand *operands,
                               uint32_t noperands) {
   const fnzi_dev_launch l = {.call = call, .descriptors = what, .count = 1, .noperands = noperands};
-  return add(m, work, operands, &l);
+  return work_add(m, work, operands, &l);
 }
 
 void fnzi_dev_works_number_draws(fnzi_dev_builder *m) {

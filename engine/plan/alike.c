@@ -16,32 +16,32 @@ typedef struct finding {
 
 /* --- Compared -----------------------------------------------------------------------------------
  */
-static const fnz_geometry *geometry_of(const finding *f, const fnz_arg *arg) {
+static const fnz_geometry *alike_geometry_of(const finding *f, const fnz_arg *arg) {
   return f->graph->values.data[arg->u.value].geometry;
 }
 
-static bool same_one(const finding *f, const fnz_arg *a, const fnz_arg *b) {
+static bool alike_same_one(const finding *f, const fnz_arg *a, const fnz_arg *b) {
   if (a->tag != b->tag || a->tag == FNZ_ARG_LIST)
     return false;
-  return a->tag == FNZ_ARG_VALUE ? geometry_of(f, a) == geometry_of(f, b)
+  return a->tag == FNZ_ARG_VALUE ? alike_geometry_of(f, a) == alike_geometry_of(f, b)
                                  : a->u.value == b->u.value;
 }
 
 static bool same_list(const finding *f, const fnz_arg *a, const fnz_arg *b) {
   bool same = b->tag == FNZ_ARG_LIST && a->count == b->count;
   for (uint32_t i = 0; same && i < a->count; i++)
-    same = same_one(f, &a->u.list[i], &b->u.list[i]);
+    same = alike_same_one(f, &a->u.list[i], &b->u.list[i]);
   return same;
 }
 
 static bool same_args(const finding *f, const fnz_arg *a, const fnz_arg *b, uint32_t count) {
   bool same = true;
   for (uint32_t k = 0; same && k < count; k++)
-    same = a[k].tag == FNZ_ARG_LIST ? same_list(f, &a[k], &b[k]) : same_one(f, &a[k], &b[k]);
+    same = a[k].tag == FNZ_ARG_LIST ? same_list(f, &a[k], &b[k]) : alike_same_one(f, &a[k], &b[k]);
   return same;
 }
 
-static bool same_node(const finding *f, const fnzi_node *a, const fnzi_node *b) {
+static bool alike_same_node(const finding *f, const fnzi_node *a, const fnzi_node *b) {
   return a->op == b->op && a->nargs == b->nargs && a->noutputs == b->noutputs &&
          same_args(f, a->args, b->args, a->nargs) &&
          same_args(f, a->outputs, b->outputs, a->noutputs);
@@ -70,7 +70,7 @@ static bool add_tagged(finding *f, uint8_t tag, uint64_t word) {
 static bool add_one(finding *f, const fnz_arg *arg) {
   uint64_t word = arg->u.value;
   if (arg->tag == FNZ_ARG_VALUE)
-    word = (uint64_t)(uintptr_t)geometry_of(f, arg);
+    word = (uint64_t)(uintptr_t)alike_geometry_of(f, arg);
   return arg->tag != FNZ_ARG_LIST && add_tagged(f, arg->tag, word);
 }
 
@@ -113,7 +113,7 @@ static fnz_status find_kind(finding *f, uint32_t n, fnzi_pln_kinds *out) {
   uint64_t kind;
   if (op_index != FNZI_NO_OP)
     f->latest[op_index] = n + 1;
-  if (like && same_node(f, node, &nodes[like - 1])) {
+  if (like && alike_same_node(f, node, &nodes[like - 1])) {
     out->by_node[n] = out->by_node[like - 1];
     return FNZ_OK;
   }
@@ -126,7 +126,7 @@ static fnz_status find_kind(finding *f, uint32_t n, fnzi_pln_kinds *out) {
   return FNZ_OK;
 }
 
-static fnz_status find(finding *f, fnzi_pln_kinds *out) {
+static fnz_status alike_find(finding *f, fnzi_pln_kinds *out) {
   FNZI_NEW(f->arena, f->graph->nodes.count, &out->by_node);
   FNZI_NEW(f->arena, fnzi_ops_count, &f->latest);
   for (uint32_t n = 0; n < f->graph->nodes.count; n++)
@@ -139,7 +139,7 @@ fnz_status fnzi_pln_kinds_find(fnz_context *ctx, fnzi_arena *arena, const fnzi_g
   finding f = {.graph = graph, .arena = arena};
   *out = (fnzi_pln_kinds){NULL, 0};
   fnzi_map_init(&f.kinds, ctx);
-  fnz_status status = find(&f, out);
+  fnz_status status = alike_find(&f, out);
   fnzi_map_free(&f.kinds);
   return status;
 }

@@ -40,7 +40,7 @@ static bool fits_items(const fnzi_node *node, const fnz_op *element, uint32_t it
 }
 
 /* Returns the operator of the items if the node is to be taken apart, else NULL. */
-static const fnz_op *element_of(const fnzi_node *node) {
+static const fnz_op *arrange_element_of(const fnzi_node *node) {
   const fnz_op *element = node->op ? fnzi_foreach_element(node->op) : NULL;
   const fnzi_kernel *row = element ? fnzi_kernel_row(element) : NULL;
   const fnz_arg *list = &node->outputs[0];
@@ -79,13 +79,13 @@ static fnz_status split_list(arranging *a) {
   size_t most = 0;
   for (size_t n = 0; n < a->source->nodes.count; n++) {
     const fnzi_node *node = &a->source->nodes.data[n];
-    most += element_of(node) ? node->outputs[0].count : 1;
+    most += arrange_element_of(node) ? node->outputs[0].count : 1;
   }
   ARENA_TAKE(&a->scratch, most, &a->nodes);
   ARENA_TAKE(&a->scratch, most, &a->origins);
   for (uint32_t n = 0; n < a->source->nodes.count; n++) {
     const fnzi_node *node = &a->source->nodes.data[n];
-    const fnz_op *element = element_of(node);
+    const fnz_op *element = arrange_element_of(node);
     for (uint32_t i = 0; element && i < node->outputs[0].count; i++)
       FNZ_TRY(add_item(a, n, element, i));
     if (element || fnzi_pln_is_assertion(node))

@@ -127,7 +127,7 @@ static fnz_status know_join(fnzi_pln_checker *c, const fnzi_node *node,
 }
 
 /* Derives facts from the content of memory after the steps of a node. */
-static fnz_status know(fnzi_pln_checker *c, uint32_t n) {
+static fnz_status check_know(fnzi_pln_checker *c, uint32_t n) {
   const fnzi_node *node = &c->p.graph->nodes.data[n];
   const fnzi_pln_fact *means;
   FNZ_TRY(fnzi_pln_fact_find(&c->p, node->op, &means));
@@ -330,14 +330,14 @@ static fnz_status check_steps(fnzi_pln_checker *c) {
     if (node < c->node || node > end)
       return fnzi_fail(c->p.ctx, FNZ_CLASS_INTERNAL, "", "step %u comes too late", c->step);
     for (; c->node < node; c->node++)
-      FNZ_TRY(know(c, c->node));
+      FNZ_TRY(check_know(c, c->node));
     FNZ_TRY(fnzi_pln_check_sets(c, s));
     FNZ_TRY(s->kind == FNZI_PLN_MOVE    ? check_move(c, s)
             : s->kind == FNZI_PLN_GROUP ? fnzi_pln_check_group(c, s)
                                         : check_call(c, s));
   }
   for (; c->node < end; c->node++)
-    FNZ_TRY(know(c, c->node));
+    FNZ_TRY(check_know(c, c->node));
   return FNZ_OK;
 }
 

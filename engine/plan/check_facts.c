@@ -140,13 +140,14 @@ static fnz_status link_fact(fnzi_pln_checker *c, fnzi_pln_memory *m, fnzi_pln_kn
 }
 
 /* Returns the index in a table. `first`: the first element of a location; 0 for all of a buffer. */
-static size_t number_of(const fnzi_pln_checker *c, uint32_t value, uint32_t buffer, int64_t first) {
+static size_t check_facts_number_of(const fnzi_pln_checker *c, uint32_t value, uint32_t buffer,
+                                    int64_t first) {
   const int64_t key[] = {value, buffer, first};
   return (size_t)fnzi_hash(c->p.ctx, key, sizeof key) & c->mask;
 }
 
 fnzi_pln_home *fnzi_pln_check_home(const fnzi_pln_checker *c, uint32_t value, uint32_t buffer) {
-  fnzi_pln_home *home = c->homes[number_of(c, value, buffer, 0)];
+  fnzi_pln_home *home = c->homes[check_facts_number_of(c, value, buffer, 0)];
   while (home && (home->value != value || home->buffer != buffer))
     home = home->next_in_bucket;
   return home;
@@ -163,7 +164,7 @@ static fnz_status open_home(fnzi_pln_checker *c, uint32_t value, uint32_t buffer
   *out = fnzi_pln_check_home(c, value, buffer);
   if (*out)
     return FNZ_OK;
-  fnzi_pln_home **bucket = &c->homes[number_of(c, value, buffer, 0)];
+  fnzi_pln_home **bucket = &c->homes[check_facts_number_of(c, value, buffer, 0)];
   FNZI_NEW(&c->p.scratch, 1, out);
   **out = (fnzi_pln_home){value, buffer, NULL, c->by_value[value], *bucket};
   c->by_value[value] = *bucket = *out;
@@ -179,7 +180,8 @@ fnz_status fnzi_pln_learn(fnzi_pln_checker *c, uint32_t value, uint32_t last,
   FNZ_TRY(open_home(c, value, location.buffer, &home));
   if (bytes.count == 0)
     return FNZ_OK;
-  fnzi_pln_known **bucket = &c->facts[number_of(c, value, location.buffer, location.map->offset)];
+  fnzi_pln_known **bucket =
+      &c->facts[check_facts_number_of(c, value, location.buffer, location.map->offset)];
   FNZI_NEW(&c->p.scratch, 1, &f);
   *f = (fnzi_pln_known){value, last, location, bytes, home->facts, *bucket};
   home->facts = *bucket = f;
@@ -192,7 +194,8 @@ fnz_status fnzi_pln_learn(fnzi_pln_checker *c, uint32_t value, uint32_t last,
 
 fnz_status fnzi_pln_known_of(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location location,
                              fnzi_pln_bytes *out) {
-  fnzi_pln_known **f = &c->facts[number_of(c, value, location.buffer, location.map->offset)];
+  fnzi_pln_known **f =
+      &c->facts[check_facts_number_of(c, value, location.buffer, location.map->offset)];
   *out = (fnzi_pln_bytes){0};
   while (*f) {
     if ((*f)->bytes.count == 0) {

@@ -22,11 +22,11 @@ typedef struct grouped {
   fnzi_pln_role *members; /* per node */
 } grouped;
 
-static const fnzi_node *node_at(const grouped *g, uint32_t n) {
+static const fnzi_node *check_group_node_at(const grouped *g, uint32_t n) {
   return &g->c->p.graph->nodes.data[n];
 }
 
-static const fnz_geometry *geometry_of(const grouped *g, uint32_t value) {
+static const fnz_geometry *check_group_geometry_of(const grouped *g, uint32_t value) {
   return g->c->p.graph->values.data[value].geometry;
 }
 
@@ -37,13 +37,14 @@ static const fnzi_pln_role *member_of(const grouped *g) {
 
 /* --- Members ------------------------------------------------------------------------------------
  */
-static fnz_status find_role(const grouped *g, const fnzi_node *node, fnzi_pln_role *out) {
+static fnz_status check_group_find_role(const grouped *g, const fnzi_node *node,
+                                        fnzi_pln_role *out) {
   fnzi_pln_checker *c = g->c;
   const fnzi_pln_fact *means;
   FNZ_TRY(fnzi_pln_fact_find(&c->p, node->op, &means));
   *out = (fnzi_pln_role){.kind = FNZI_PLN_ROLE_POINT};
   if (fnzi_pln_node_access(&c->p, node, means) == FNZI_PLN_ACCESS_POINT && !means->elements)
-    out->space = geometry_of(g, fnzi_pln_result_of(node));
+    out->space = check_group_geometry_of(g, fnzi_pln_result_of(node));
   else
     FNZ_TRY(fnzi_pln_role_find(c->p.ctx, c->p.graph, node, out));
   return FNZ_OK;
@@ -54,9 +55,9 @@ static fnz_status find_space(grouped *g) {
   FNZI_NEW(&g->c->p.scratch, g->last - g->first + 1, &g->members);
   for (uint32_t n = g->first; n <= g->last; n++) {
     fnzi_pln_role *m = &g->members[n - g->first];
-    FNZ_TRY(find_role(g, node_at(g, n), m));
+    FNZ_TRY(check_group_find_role(g, check_group_node_at(g, n), m));
     if (m->kind == FNZI_PLN_ROLE_NONE)
-      return fnzi_pln_check_wrong(g->c, fnzi_pln_result_of(node_at(g, n)),
+      return fnzi_pln_check_wrong(g->c, fnzi_pln_result_of(check_group_node_at(g, n)),
                                   "a group computes what is neither pointwise nor by rows");
     if (g->space == NULL || m->kind == FNZI_PLN_ROLE_ROW)
       g->space = m->space;
@@ -68,7 +69,7 @@ static fnz_status find_space(grouped *g) {
 /* Says that operand k, which the group makes, belongs to the row that the node computes. */
 static bool is_in_row(const grouped *g, uint32_t value, uint32_t k) {
   fnzi_pln_cover own = fnzi_pln_cover_of(g->space, g->dims, member_of(g)->space);
-  fnzi_pln_cover span = fnzi_pln_cover_of(g->space, g->dims, geometry_of(g, value));
+  fnzi_pln_cover span = fnzi_pln_cover_of(g->space, g->dims, check_group_geometry_of(g, value));
   if (member_of(g)->kind == FNZI_PLN_ROLE_ROW)
     return k == 0 && span == FNZI_PLN_COVER_ALL;
   return span == own || (own == FNZI_PLN_COVER_ALL && span == FNZI_PLN_COVER_ROW);
@@ -98,7 +99,7 @@ static bool is_of_space(const grouped *g) {
 
 static fnz_status check_member(grouped *g) {
   fnzi_pln_checker *c = g->c;
-  const fnzi_node *node = node_at(g, g->node);
+  const fnzi_node *node = check_group_node_at(g, g->node);
   if (!is_of_space(g))
     return fnzi_pln_check_wrong(c, fnzi_pln_result_of(node),
                                 "a group computes values of several sizes");
@@ -119,15 +120,16 @@ static fnz_status check_member(grouped *g) {
  */
 /* Checks that an operand does not overlap the result, or is read at exactly the location that is
  * written. Then it has the same sizes, and these determine its row. */
-static fnz_status check_apart(const grouped *g, const operand *o, uint32_t result,
-                              fnzi_pln_bytes bytes) {
+static fnz_status check_group_apart(const grouped *g, const operand *o, uint32_t result,
+                                    fnzi_pln_bytes bytes) {
   fnzi_pln_checker *c = g->c;
   fnzi_pln_location from = c->plan->locations[o->value], to = c->plan->locations[result];
   fnzi_pln_bytes read;
   if (fnzi_pln_check_memory(c, from.buffer) != fnzi_pln_check_memory(c, to.buffer))
     return FNZ_OK;
   if (o->in_place && fnzi_pln_location_equal(from, to) &&
-      fnzi_pln_cover_of(g->space, g->dims, geometry_of(g, result)) != FNZI_PLN_COVER_DROPPED)
+      fnzi_pln_cover_of(g->space, g->dims, check_group_geometry_of(g, result)) !=
+          FNZI_PLN_COVER_DROPPED)
     return FNZ_OK;
   FNZ_TRY(fnzi_pln_check_image(c, o->value, from, &read));
   return fnzi_pln_bytes_overlap(read, 0, bytes)
@@ -143,7 +145,7 @@ static fnz_status check_result(const grouped *g, uint32_t value, fnzi_pln_locati
   if (!fnzi_pln_map_injective(location.map))
     return fnzi_pln_check_wrong(c, value, "elements of a result share bytes");
   for (const operand *o = g->operands; o; o = o->next)
-    FNZ_TRY(check_apart(g, o, value, bytes));
+    FNZ_TRY(check_group_apart(g, o, value, bytes));
   return FNZ_OK;
 }
 
@@ -160,7 +162,8 @@ static fnz_status learn_result(grouped *g, uint32_t value, fnzi_pln_location loc
  * writes them; 2 checks that none has overwritten another one. */
 static fnz_status check_results(grouped *g, int round) {
   for (uint32_t n = g->first; n <= g->last; n++)
-    FNZI_PLN_EACH_TENSOR(each, &g->c->p, node_at(g, n)->outputs, node_at(g, n)->noutputs) {
+    FNZI_PLN_EACH_TENSOR(each, &g->c->p, check_group_node_at(g, n)->outputs,
+                         check_group_node_at(g, n)->noutputs) {
       uint32_t value = (uint32_t)each.arg->u.value;
       fnzi_pln_location location = g->c->plan->locations[value];
       if (location.buffer == FNZI_PLN_NONE)

@@ -8,7 +8,7 @@ typedef struct kinds {
 } kinds;
 
 /* Compares tensors by geometry, and everything else by value. */
-static bool same_one(const kinds *k, const fnz_arg *a, const fnz_arg *b) {
+static bool check_kinds_same_one(const kinds *k, const fnz_arg *a, const fnz_arg *b) {
   const fnzi_value *values = k->graph->values.data;
   if (a->tag != b->tag)
     return false;
@@ -35,14 +35,14 @@ static bool all_same(const kinds *k, const fnz_arg *a, const fnz_arg *b, uint32_
   for (uint32_t i = 0; same && i < count; i++) {
     same = a[i].tag == FNZ_ARG_COMPLEX ? b[i].tag == FNZ_ARG_COMPLEX && a[i].u.list == b[i].u.list
            : a[i].tag == FNZ_ARG_LIST  ? b[i].tag == FNZ_ARG_LIST && a[i].count == b[i].count
-                                       : same_one(k, &a[i], &b[i]);
+                                       : check_kinds_same_one(k, &a[i], &b[i]);
     for (uint32_t j = 0; same && a[i].tag == FNZ_ARG_LIST && j < a[i].count; j++)
-      same = same_one(k, &a[i].u.list[j], &b[i].u.list[j]);
+      same = check_kinds_same_one(k, &a[i].u.list[j], &b[i].u.list[j]);
   }
   return same;
 }
 
-static fnz_status check(const fnzi_pln_checker *c, const kinds *k) {
+static fnz_status check_kinds(const fnzi_pln_checker *c, const kinds *k) {
   const fnzi_pln_kinds *given = &c->plan->kinds;
   for (uint32_t n = 0; n < k->graph->nodes.count; n++) {
     uint32_t *first = given->by_node[n] < given->count ? &k->first[given->by_node[n]] : NULL;
@@ -65,5 +65,5 @@ fnz_status fnzi_pln_check_kinds(fnzi_pln_checker *c) {
   if (!c->plan->kinds.by_node)
     return FNZ_OK;
   FNZI_NEW(&c->p.scratch, c->plan->kinds.count, &k.first);
-  return check(c, &k);
+  return check_kinds(c, &k);
 }

@@ -15,18 +15,18 @@ typedef struct order {
                               looked up */
 } order;
 
-static fnz_status wrong(const order *o, const char *what) {
+static fnz_status check_order_wrong(const order *o, const char *what) {
   return fnzi_fail(o->ctx, FNZ_CLASS_INTERNAL, "", "the arranged program is wrong: node %u: %s",
                    o->origins ? o->origins[o->node] : o->node, what);
 }
 
-static void know(order *o, const fnz_arg *args, size_t count) {
+static void check_order_know(order *o, const fnz_arg *args, size_t count) {
   FNZI_EACH_ARG(each, args, count)
     if (fnzi_is_reference(each.arg))
       o->known[each.arg->u.value] = true;
 }
 
-static bool same_arg(const fnz_arg *a, const fnz_arg *b) {
+static bool check_order_same_arg(const fnz_arg *a, const fnz_arg *b) {
   return a->tag == b->tag && memcmp(&a->u, &b->u, sizeof a->u) == 0;
 }
 
@@ -36,7 +36,7 @@ static bool is_item_arg(const fnzi_node *node, uint32_t k, uint32_t item, const 
     return arg->tag == FNZ_ARG_DEFAULT;
   fnz_arg whole = fnzi_arg_get(node->op, node->args, node->nargs, k);
   bool picks = whole.tag == FNZ_ARG_LIST && arg->tag != FNZ_ARG_LIST && item < whole.count;
-  return same_arg(arg, picks ? &whole.u.list[item] : &whole);
+  return check_order_same_arg(arg, picks ? &whole.u.list[item] : &whole);
 }
 
 /* Returns the index of `one` in the list, found by its address; `count` if it is in none. */
@@ -47,7 +47,7 @@ static uint32_t item_of(const fnz_arg *list, const fnz_arg *one) {
                                                             : list->count;
 }
 
-static const fnz_op *element_of(const order *o, uint32_t origin) {
+static const fnz_op *check_order_element_of(const order *o, uint32_t origin) {
   const fnz_op **element = &o->elements[origin];
   if (*element == NULL)
     *element = fnzi_foreach_element(o->source->nodes.data[origin].op);
@@ -57,7 +57,7 @@ static const fnz_op *element_of(const order *o, uint32_t origin) {
 static fnz_status check_item(const order *o, const fnzi_node *arranged, uint32_t origin) {
   const fnzi_node *node = &o->source->nodes.data[origin];
   const fnz_arg *list = &node->outputs[0];
-  bool ok = node->op && arranged->op == element_of(o, origin) && node->noutputs == 1 &&
+  bool ok = node->op && arranged->op == check_order_element_of(o, origin) && node->noutputs == 1 &&
             list->tag == FNZ_ARG_LIST && arranged->noutputs == 1;
   uint32_t item = ok ? item_of(list, arranged->outputs) : 0;
   ok = ok && item < list->count && arranged->outputs[0].tag == FNZ_ARG_VALUE &&
@@ -65,7 +65,7 @@ static fnz_status check_item(const order *o, const fnzi_node *arranged, uint32_t
   for (uint32_t k = 0; ok && k < arranged->nargs; k++)
     ok = is_item_arg(node, k, item, &arranged->args[k]);
   if (!ok)
-    return wrong(o, "it is no item of what it was made of");
+    return check_order_wrong(o, "it is no item of what it was made of");
   if (++o->done[origin] == list->count)
     o->done[origin] = FNZI_PLN_NONE;
   return FNZ_OK;
@@ -74,18 +74,18 @@ static fnz_status check_item(const order *o, const fnzi_node *arranged, uint32_t
 static fnz_status check_node(order *o, uint32_t origin) {
   const fnzi_node *arranged = &o->arranged->nodes.data[o->node], *node;
   if (origin >= o->source->nodes.count || o->done[origin] == FNZI_PLN_NONE)
-    return wrong(o, "it is there twice");
+    return check_order_wrong(o, "it is there twice");
   node = &o->source->nodes.data[origin];
   FNZI_EACH_ARG(each, arranged->args, arranged->nargs)
     if (fnzi_is_reference(each.arg) && !o->known[each.arg->u.value])
-      return wrong(o, "an operand is made later");
+      return check_order_wrong(o, "an operand is made later");
   /* The node may draw random numbers: by its operator, or in the bodies of a region. */
   bool has_body = false;
   for (uint32_t k = 0; node->op == NULL && k < node->nargs; k++)
     has_body = has_body || node->args[k].tag == FNZ_ARG_GRAPH;
   if (has_body || (node->op != NULL && (node->op->tags & FNZI_TAG_RANDOM) != 0)) {
     if (origin + 1 < o->drew)
-      return wrong(o, "it draws random numbers after one that stands behind it");
+      return check_order_wrong(o, "it draws random numbers after one that stands behind it");
     o->drew = origin + 1;
   }
   if (arranged->op == node->op && arranged->args == node->args &&
@@ -93,22 +93,22 @@ static fnz_status check_node(order *o, uint32_t origin) {
     o->done[origin] = FNZI_PLN_NONE;
   else
     FNZ_TRY(check_item(o, arranged, origin));
-  know(o, arranged->outputs, arranged->noutputs);
+  check_order_know(o, arranged->outputs, arranged->noutputs);
   return FNZ_OK;
 }
 
-static fnz_status check(order *o, fnzi_arena *arena) {
+static fnz_status check_order(order *o, fnzi_arena *arena) {
   FNZI_NEW(arena, o->source->values.count, &o->known);
   FNZI_NEW(arena, o->source->nodes.count, &o->done);
   FNZI_NEW(arena, o->source->nodes.count, &o->elements);
-  know(o, o->arranged->inputs, o->arranged->ninputs);
+  check_order_know(o, o->arranged->inputs, o->arranged->ninputs);
   for (o->node = 0; o->node < o->arranged->nodes.count; o->node++)
     FNZ_TRY(check_node(o, o->origins[o->node]));
   o->origins = NULL;
   for (o->node = 0; o->node < o->source->nodes.count; o->node++)
     if (o->done[o->node] != FNZI_PLN_NONE &&
         !fnzi_pln_is_assertion(&o->source->nodes.data[o->node]))
-      return wrong(o, "it is not there");
+      return check_order_wrong(o, "it is not there");
   return FNZ_OK;
 }
 
@@ -120,7 +120,7 @@ fnz_status fnzi_pln_arrange_check(fnz_context *ctx, const fnz_program *source,
              .origins = arranged->origins};
   fnzi_arena arena;
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = check(&o, &arena);
+  fnz_status status = check_order(&o, &arena);
   fnzi_arena_free(&arena);
   return status;
 }

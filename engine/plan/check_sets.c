@@ -37,12 +37,13 @@ typedef struct together {
   reaches all, several; /* several: those in memories that more than one step uses */
 } together;
 
-static const fnzi_node *node_at(const together *t, uint32_t n) {
+static const fnzi_node *check_sets_node_at(const together *t, uint32_t n) {
   return &t->c->p.graph->nodes.data[n];
 }
 
-static fnz_status wrong(const together *t, const char *what) {
-  return fnzi_pln_check_wrong(t->c, fnzi_pln_result_of(node_at(t, t->first->last)), what);
+static fnz_status check_sets_wrong(const together *t, const char *what) {
+  return fnzi_pln_check_wrong(t->c, fnzi_pln_result_of(check_sets_node_at(t, t->first->last)),
+                              what);
 }
 
 /* --- Bytes ---------------------------------------------------------------------------------------
@@ -70,7 +71,7 @@ static fnz_status add_value(together *t, uint32_t value, bool is_written) {
  */
 /* Numbers the values of a set in order of appearance. A value that appears for the first time is
  * read or written. */
-static fnz_status number_of(together *t, uint32_t value, bool is_result, uint32_t *out) {
+static fnz_status check_sets_number_of(together *t, uint32_t value, bool is_result, uint32_t *out) {
   fnzi_pln_checker *c = t->c;
   bool is_new = c->seen[value] != t->step + 1;
   if (is_new) {
@@ -108,7 +109,7 @@ static fnz_status same_operand(together *t, const fnz_arg *a, const fnz_arg *b, 
       return FNZ_OK;
     /* Checks that each set uses its own value k wherever the first set uses its value k. */
     uint32_t number;
-    FNZ_TRY(number_of(t, (uint32_t)b->u.value, is_result, &number));
+    FNZ_TRY(check_sets_number_of(t, (uint32_t)b->u.value, is_result, &number));
     if (t->step == t->c->step)
       FNZI_PUSH(t->c->p.ctx, &t->pattern, number);
     *same = t->index < t->pattern.count && t->pattern.data[t->index] == number;
@@ -130,7 +131,8 @@ static fnz_status same_operand(together *t, const fnz_arg *a, const fnz_arg *b, 
   }
 }
 
-static fnz_status same_node(together *t, const fnzi_node *a, const fnzi_node *b, bool *same) {
+static fnz_status check_sets_same_node(together *t, const fnzi_node *a, const fnzi_node *b,
+                                       bool *same) {
   *same = a->op == b->op && a->nargs == b->nargs && a->noutputs == b->noutputs;
   for (uint32_t k = 0; *same && k < a->noutputs; k++)
     FNZ_TRY(same_operand(t, &a->outputs[k], &b->outputs[k], true, same));
@@ -155,7 +157,7 @@ static fnz_status is_elementwise(together *t, const fnzi_pln_step *s, const fnzi
   return FNZ_OK;
 }
 
-static fnz_status check_program(together *t, const fnzi_pln_step *s) {
+static fnz_status check_sets_program(together *t, const fnzi_pln_step *s) {
   uint32_t first = t->first->first, other = s->first;
   bool same = (s->kind == FNZI_PLN_GROUP || (s->kind == FNZI_PLN_CALL && !s->in_place)) &&
               other <= s->last && s->last - other == t->first->last - first &&
@@ -163,11 +165,13 @@ static fnz_status check_program(together *t, const fnzi_pln_step *s) {
   t->values = 0;
   t->index = 0;
   for (uint32_t k = 0; same && first + k <= t->first->last; k++) {
-    FNZ_TRY(is_elementwise(t, s, node_at(t, other + k), &same));
+    FNZ_TRY(is_elementwise(t, s, check_sets_node_at(t, other + k), &same));
     if (same)
-      FNZ_TRY(same_node(t, node_at(t, first + k), node_at(t, other + k), &same));
+      FNZ_TRY(check_sets_same_node(t, check_sets_node_at(t, first + k),
+                                   check_sets_node_at(t, other + k), &same));
   }
-  return same ? FNZ_OK : wrong(t, "steps that run at once are not of one pointwise program");
+  return same ? FNZ_OK
+              : check_sets_wrong(t, "steps that run at once are not of one pointwise program");
 }
 
 /* --- Apart ---------------------------------------------------------------------------------------
@@ -180,7 +184,7 @@ static int compare(const void *a, const void *b) {
 }
 
 /* Says that an earlier span of another step ends after the start of `r`. */
-static bool is_within(const far *f, const reach *r) {
+static bool check_sets_is_within(const far *f, const reach *r) {
   return (f->two[0].step != r->step && f->two[0].high > r->low) ||
          (f->two[1].step != r->step && f->two[1].high > r->low);
 }
@@ -208,7 +212,7 @@ static fnz_status check_spans(together *t) {
     const reach *r = &of->data[i];
     if (i > 0 && of->data[i - 1].memory != r->memory)
       all = written = none;
-    if (is_within(&written, r) || (r->is_written && is_within(&all, r)))
+    if (check_sets_is_within(&written, r) || (r->is_written && check_sets_is_within(&all, r)))
       return fnzi_pln_check_wrong(t->c, r->value,
                                   "of steps that run at once, one writes what another one uses");
     extend(&all, r);
@@ -220,15 +224,15 @@ static fnz_status check_spans(together *t) {
 
 /* --- The whole -----------------------------------------------------------------------------------
  */
-static fnz_status check(together *t) {
+static fnz_status check_sets(together *t) {
   uint32_t count = t->first->sets;
   if (count > t->c->plan->steps.count - t->c->step)
-    return wrong(t, "more steps run at once than there are");
+    return check_sets_wrong(t, "more steps run at once than there are");
   for (t->step = t->c->step; t->step < t->c->step + count; t->step++) {
     const fnzi_pln_step *s = &t->c->plan->steps.data[t->step];
-    FNZ_TRY(check_program(t, s));
+    FNZ_TRY(check_sets_program(t, s));
     if (t->step > t->c->step && s->sets != 0)
-      return wrong(t, "a step runs at once with two others");
+      return check_sets_wrong(t, "a step runs at once with two others");
   }
   for (size_t i = 0; i < t->all.count; i++) /* memory that only one step uses cannot overlap */
     if (t->c->users[t->all.data[i].memory].is_shared)
@@ -238,7 +242,7 @@ static fnz_status check(together *t) {
 
 fnz_status fnzi_pln_check_sets(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   together t = {.c = c, .first = s};
-  fnz_status status = s->sets > 1 ? check(&t) : FNZ_OK;
+  fnz_status status = s->sets > 1 ? check_sets(&t) : FNZ_OK;
   FNZI_VEC_FREE(c->p.ctx, &t.pattern);
   FNZI_VEC_FREE(c->p.ctx, &t.all);
   FNZI_VEC_FREE(c->p.ctx, &t.several);

@@ -80,7 +80,7 @@ fnz_status fnzi_pln_fact_find(fnzi_pln_planner *p, const fnz_op *op, const fnzi_
   return FNZ_OK;
 }
 
-static const fnz_geometry *geometry_of(const fnzi_pln_planner *p, uint32_t value) {
+static const fnz_geometry *facts_geometry_of(const fnzi_pln_planner *p, uint32_t value) {
   return value == FNZI_PLN_NONE ? NULL : p->graph->values.data[value].geometry;
 }
 
@@ -95,7 +95,7 @@ static bool joins_plainly(const fnzi_pln_planner *p, const fnz_arg *list,
   bool plain = list->tag == FNZ_ARG_LIST && list->count > 0;
   for (uint32_t i = 0; plain && i < list->count; i++)
     plain = list->u.list[i].tag == FNZ_ARG_VALUE &&
-            same_dtype(geometry_of(p, (uint32_t)list->u.list[i].u.value), result);
+            same_dtype(facts_geometry_of(p, (uint32_t)list->u.list[i].u.value), result);
   return plain;
 }
 
@@ -110,11 +110,11 @@ static bool trains(const fnzi_node *node) {
 
 fnzi_pln_access fnzi_pln_node_access(const fnzi_pln_planner *p, const fnzi_node *node,
                                      const fnzi_pln_fact *fact) {
-  const fnz_geometry *result = geometry_of(p, fnzi_pln_result_of(node));
-  const fnz_geometry *first = geometry_of(p, fnzi_pln_argument(node, 0));
+  const fnz_geometry *result = facts_geometry_of(p, fnzi_pln_result_of(node));
+  const fnz_geometry *first = facts_geometry_of(p, fnzi_pln_argument(node, 0));
   switch ((fnzi_pln_access)fact->access) {
   case FNZI_PLN_ACCESS_SAME:
-    if (same_dtype(result, geometry_of(p, fnzi_pln_argument(node, fact->argument))) &&
+    if (same_dtype(result, facts_geometry_of(p, fnzi_pln_argument(node, fact->argument))) &&
         !trains(node))
       return FNZI_PLN_ACCESS_SAME;
     return fact->casts && first && result && fnzi_same_sizes(first, result)
@@ -123,8 +123,9 @@ fnzi_pln_access fnzi_pln_node_access(const fnzi_pln_planner *p, const fnzi_node 
   case FNZI_PLN_ACCESS_VIEW:
     return first && result ? FNZI_PLN_ACCESS_VIEW : FNZI_PLN_ACCESS_CALL;
   case FNZI_PLN_ACCESS_SCATTER:
-    return same_dtype(first, geometry_of(p, fnzi_pln_argument(node, 1))) ? FNZI_PLN_ACCESS_SCATTER
-                                                                         : FNZI_PLN_ACCESS_BASE;
+    return same_dtype(first, facts_geometry_of(p, fnzi_pln_argument(node, 1)))
+               ? FNZI_PLN_ACCESS_SCATTER
+               : FNZI_PLN_ACCESS_BASE;
   case FNZI_PLN_ACCESS_BASE:
     return same_dtype(first, result) && fnzi_same_sizes(first, result) ? FNZI_PLN_ACCESS_BASE
                                                                        : FNZI_PLN_ACCESS_CALL;

@@ -57,7 +57,7 @@ static fnz_status save(endings *e, uint32_t k) {
   return release(e, k, from);
 }
 
-static fnz_status make(endings *e, uint32_t k) {
+static fnz_status finals_make(endings *e, uint32_t k) {
   fnzi_pln_step *move = &e->all[k].move;
   bool overlap = false;
   if (move->from.buffer == move->to.buffer)
@@ -80,7 +80,7 @@ static fnz_status order(endings *e) {
     for (; e->nready == 0; left++)
       if (!e->all[left].done)
         FNZ_TRY(save(e, left));
-    FNZ_TRY(make(e, e->ready[--e->nready]));
+    FNZ_TRY(finals_make(e, e->ready[--e->nready]));
   }
   return FNZ_OK;
 }

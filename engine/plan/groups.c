@@ -63,7 +63,7 @@ typedef struct grouping {
 } grouping;
 
 /* Returns the group that the step is part of now. */
-static uint32_t find(const grouping *g, uint32_t step) {
+static uint32_t groups_find(const grouping *g, uint32_t step) {
   while (g->steps[step].into != step)
     step = g->steps[step].into;
   return step;
@@ -77,7 +77,7 @@ static fnzi_pln_cover span_in(const grouping *g, const group *of, uint32_t value
 }
 
 /* Returns whether the member computes elements, rows or scalars of rows of the group's space. */
-static bool is_within(const group *to, const fnzi_pln_role *m) {
+static bool groups_is_within(const group *to, const fnzi_pln_role *m) {
   if (to->space == NULL || m->kind == FNZI_PLN_ROLE_NONE)
     return false;
   if (m->kind == FNZI_PLN_ROLE_ROW)
@@ -107,10 +107,11 @@ static makers producers_of(const grouping *g, const fnzi_node *node, const fnzi_
     uint32_t step = g->producer[each.arg->u.value];
     if (step == FNZI_PLN_NONE)
       continue;
-    step = find(g, step);
+    step = groups_find(g, step);
     if (l.latest == FNZI_PLN_NONE || step > l.latest)
       l.latest = step;
-    if (is_within(&g->steps[step], member) && (l.joinable == FNZI_PLN_NONE || step > l.joinable))
+    if (groups_is_within(&g->steps[step], member) &&
+        (l.joinable == FNZI_PLN_NONE || step > l.joinable))
       l.joinable = step;
   }
   return l;
@@ -127,7 +128,7 @@ static bool reads_rows(const grouping *g, const fnzi_node *node, const fnzi_pln_
   for (uint32_t k = 0; k < node->nargs; k++) {
     uint32_t value = fnzi_pln_argument(node, k);
     if (value == FNZI_PLN_NONE || g->producer[value] == FNZI_PLN_NONE ||
-        find(g, g->producer[value]) != step)
+        groups_find(g, g->producer[value]) != step)
       continue;
     fnzi_pln_cover span = span_in(g, &to, value);
     bool spreads = own == FNZI_PLN_COVER_ALL && span == FNZI_PLN_COVER_ROW;
@@ -154,7 +155,7 @@ static uint32_t group_to_join(const grouping *g, const fnzi_node *node,
 static fnz_status count_operand(grouping *g, uint32_t step, const fnz_arg *arg) {
   group *to = &g->steps[step];
   uint32_t from = g->producer[arg->u.value];
-  from = from == FNZI_PLN_NONE ? from : find(g, from);
+  from = from == FNZI_PLN_NONE ? from : groups_find(g, from);
   to->operands += arg->tag == FNZ_ARG_SYMBOL ? operands_of(arg) : 0;
   if (from == step || g->seen[arg->u.value] == step)
     return FNZ_OK;
@@ -176,7 +177,7 @@ static uint32_t after_reads(const grouping *g, uint32_t step) {
   uint32_t after = 0;
   for (uint32_t r = g->steps[step].read; r != FNZI_PLN_NONE; r = g->reads.data[r].next) {
     uint32_t from = g->producer[g->reads.data[r].value];
-    from = from == FNZI_PLN_NONE ? from : find(g, from);
+    from = from == FNZI_PLN_NONE ? from : groups_find(g, from);
     if (from != FNZI_PLN_NONE && from != step && from + 1 > after)
       after = from + 1;
   }
@@ -206,7 +207,7 @@ static bool are_alike(const grouping *g, uint32_t a, uint32_t b) {
   const group *rows = x->dims ? x : y;
   for (uint32_t r = y->read; r != FNZI_PLN_NONE && rows->dims; r = g->reads.data[r].next) {
     uint32_t value = g->reads.data[r].value, from = g->producer[value];
-    if (from != FNZI_PLN_NONE && find(g, from) == a &&
+    if (from != FNZI_PLN_NONE && groups_find(g, from) == a &&
         span_in(g, rows, value) == FNZI_PLN_COVER_DROPPED)
       return false;
   }
@@ -218,7 +219,7 @@ static uint32_t older_of(const grouping *g, const fnz_arg *arg, uint32_t step) {
   uint32_t old = arg->tag == FNZ_ARG_VALUE ? g->producer[arg->u.value] : FNZI_PLN_NONE;
   if (old == FNZI_PLN_NONE)
     return old;
-  old = find(g, old);
+  old = groups_find(g, old);
   const group *a = &g->steps[old], *b = &g->steps[step];
   bool fits = old < step && are_alike(g, old, step) && a->members + b->members <= MOST_MEMBERS &&
               a->operands + b->operands <= MOST_OPERANDS;
@@ -254,7 +255,7 @@ static uint32_t new_step(grouping *g, const fnzi_pln_role *m) {
 static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
   for (uint32_t r = g->steps[old].read; r != FNZI_PLN_NONE; r = g->reads.data[r].next) {
     uint32_t by = g->overwriter[g->root[g->reads.data[r].value]];
-    by = by == FNZI_PLN_NONE ? by : find(g, by);
+    by = by == FNZI_PLN_NONE ? by : groups_find(g, by);
     if (by != FNZI_PLN_NONE && by > old && by != step)
       return false;
   }
@@ -318,7 +319,7 @@ static void note_root(grouping *g, const fnzi_node *node, uint32_t step) {
     g->overwriter[g->root[base]] = step;
 }
 
-static fnz_status find_role(grouping *g, uint32_t n, fnzi_pln_role *out) {
+static fnz_status groups_find_role(grouping *g, uint32_t n, fnzi_pln_role *out) {
   const fnzi_node *node = &g->graph->nodes.data[n];
   uint32_t kind = g->kinds.by_node[n];
   if (!g->role_known[kind])
@@ -333,7 +334,7 @@ static fnz_status find_role(grouping *g, uint32_t n, fnzi_pln_role *out) {
 static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   const fnzi_node *node = &g->graph->nodes.data[n];
   fnzi_pln_role member;
-  FNZ_TRY(find_role(g, n, &member));
+  FNZ_TRY(groups_find_role(g, n, &member));
   g->points[n] = member.kind == FNZI_PLN_ROLE_POINT;
   uint32_t old = group_to_join(g, node, &member);
   bool joins = old != FNZI_PLN_NONE;
@@ -376,7 +377,7 @@ static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) 
   for (uint32_t n = 0; n < nodes; n++)
     FNZ_TRY(add_node(g, n, steps));
   for (uint32_t n = 0; n < nodes; n++)
-    steps[n] = find(g, steps[n]);
+    steps[n] = groups_find(g, steps[n]);
   return FNZ_OK;
 }
 

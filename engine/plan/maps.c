@@ -3,7 +3,7 @@
 #include "engine/plan/planner.h"
 
 /* Returns whether a window given by strides is within its base. */
-static bool is_within(const fnz_geometry *window, const fnz_geometry *base) {
+static bool maps_is_within(const fnz_geometry *window, const fnz_geometry *base) {
   int64_t low, high;
   return fnzi_extent(window, &low, &high) && low >= 0 && high <= fnz_geometry_numel(base);
 }
@@ -31,7 +31,7 @@ static fnz_status forward(fnzi_pln_planner *p, const fnzi_pln_fact *fact, const 
     return fnzi_is_final(status) ? status : FNZ_OK;
   for (size_t k = 0; fits && k < out->count; k++) {
     windows[k].is_conj = windows[k].is_neg = false;
-    fits = !fact->strided || is_within(&windows[k], base);
+    fits = !fact->strided || maps_is_within(&windows[k], base);
     if (fact->strided)
       windows[k].offset += base->offset;
   }

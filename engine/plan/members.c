@@ -89,7 +89,7 @@ const fnz_geometry *fnzi_pln_role_space(const fnzi_graph *g, const fnzi_node *no
   return g->values.data[value].geometry;
 }
 
-static fnz_status find(fnzi_krn_call *call, fnzi_pln_role *out) {
+static fnz_status members_find(fnzi_krn_call *call, fnzi_pln_role *out) {
   fnzi_meta_row row;
   bool rows;
   if (call->noutputs == 1 && fnzi_kernel_facts(call->row)->tile != FNZI_TILE_NONE &&
@@ -134,7 +134,7 @@ fnz_status fnzi_pln_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_
                         .row = row,
                         .by_data = by_data};
   fnzi_arena_init(&call.scratch, ctx);
-  fnz_status status = find(&call, out);
+  fnz_status status = members_find(&call, out);
   if (out->kind != FNZI_PLN_ROLE_NONE)
     out->space = fnzi_pln_role_space(g, node, (fnzi_pln_role_kind)out->kind);
   fnzi_arena_free(&call.scratch);

@@ -89,7 +89,7 @@ static fnz_status open_inputs(fnzi_pln_planner *p) {
 
 /* --- The plan ---------------------------------------------------------------------------- */
 /* Refuses a program that writes or that has symbolic sizes. */
-static fnz_status check_program(fnzi_pln_planner *p) {
+static fnz_status planner_check(fnzi_pln_planner *p) {
   if (fnzi_program_has_symbols(p->program) && !fnzi_pln_only_scalars(p->program))
     return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "the program has sizes that are symbols; give them numbers first");
@@ -118,8 +118,8 @@ static fnz_status make_tables(fnzi_pln_planner *p) {
   return FNZ_OK;
 }
 
-static fnz_status make(fnzi_pln_planner *p) {
-  FNZ_TRY(check_program(p));
+static fnz_status planner_make(fnzi_pln_planner *p) {
+  FNZ_TRY(planner_check(p));
   FNZ_TRY(make_tables(p));
   FNZ_TRY(fnzi_pln_pairs_find(p));
   FNZ_TRY(find_finals(p));
@@ -146,7 +146,7 @@ fnz_status fnzi_pln_make(fnz_context *ctx, const fnz_program *program,
   fnzi_arena_init(&out->arena, ctx);
   fnzi_arena_init(&p.scratch, ctx);
   fnzi_task_begin(ctx, "compile", "nodes", p.end);
-  fnz_status status = fnzi_task_end(ctx, make(&p));
+  fnz_status status = fnzi_task_end(ctx, planner_make(&p));
   FNZI_VEC_FREE(ctx, &p.tenants);
   FNZI_VEC_FREE(ctx, &p.operands);
   FNZI_VEC_FREE(ctx, &p.results);

@@ -76,14 +76,14 @@ fnz_status fnzi_pln_scalars_mark(fnz_context *ctx, fnzi_arena *arena, const fnz_
 /* --- Who takes them -----------------------------------------------------------------------------
  */
 /* Returns the operator of the items, if the operator takes lists of tensors. */
-static const fnz_op *element_of(const fnz_op *op) {
+static const fnz_op *scalars_element_of(const fnz_op *op) {
   const fnz_op *element = op ? fnzi_foreach_element(op) : NULL;
   return element ? element : op;
 }
 
 /* Says that scalars of the operator determine the location of its result, or its region. */
 static bool locations_depend_on_scalars(const fnz_op *whole) {
-  const fnz_op *op = element_of(whole);
+  const fnz_op *op = scalars_element_of(whole);
   if (!op || fnzi_op_is_item(op))
     return false;
   const fnzi_kernel *row = fnzi_kernel_row(op);
@@ -110,7 +110,7 @@ static bool is_number(const fnzi_graph *g, const fnzi_param *param, const fnz_ar
 
 bool fnzi_pln_has_scalar_arguments(const fnzi_graph *g, const fnzi_node *node) {
   enum { MOST = 32 }; /* parameters */
-  const fnz_op *op = element_of(node->op);
+  const fnz_op *op = scalars_element_of(node->op);
   bool any = false;
   if (!op || fnzi_op_is_item(op) || node->op->kind != FNZI_KIND_FUNCTIONAL ||
       node->op->nparams > MOST || locations_depend_on_scalars(op))
@@ -131,7 +131,7 @@ bool fnzi_pln_has_scalar_arguments(const fnzi_graph *g, const fnzi_node *node) {
 
 uint32_t fnzi_pln_scalar_arguments(const fnzi_graph *g, const fnzi_node *node) {
   uint32_t scalars = 0;
-  if (element_of(node->op) != node->op || !fnzi_pln_has_scalar_arguments(g, node))
+  if (scalars_element_of(node->op) != node->op || !fnzi_pln_has_scalar_arguments(g, node))
     return 0;
   for (uint32_t k = 0; k < node->nargs; k++)
     if (node->args[k].tag == FNZ_ARG_SYMBOL)

@@ -59,7 +59,7 @@ static bool stands_for(sets *s, uint64_t a, uint64_t b) {
   return x && y && x->dtype == y->dtype;
 }
 
-static bool same_arg(sets *s, const fnz_arg *a, const fnz_arg *b) {
+static bool sets_same_arg(sets *s, const fnz_arg *a, const fnz_arg *b) {
   if (a->tag != b->tag)
     return false;
   if (a->tag == FNZ_ARG_VALUE)
@@ -85,9 +85,9 @@ static bool same_program(sets *s, const fnzi_pln_step *a, const fnzi_pln_step *b
     const fnzi_node *x = &nodes[n], *y = &nodes[other + (n - first)];
     same = x->op == y->op && x->nargs == y->nargs && x->noutputs == y->noutputs;
     for (uint32_t k = 0; same && k < x->nargs; k++)
-      same = same_arg(s, &x->args[k], &y->args[k]);
+      same = sets_same_arg(s, &x->args[k], &y->args[k]);
     for (uint32_t k = 0; same && k < x->noutputs; k++)
-      same = same_arg(s, &x->outputs[k], &y->outputs[k]);
+      same = sets_same_arg(s, &x->outputs[k], &y->outputs[k]);
   }
   return same;
 }
@@ -171,7 +171,7 @@ static fnz_status widen(fnzi_pln_planner *p) {
   return FNZ_OK;
 }
 
-static fnz_status find(sets *s) {
+static fnz_status sets_find(sets *s) {
   fnzi_pln_plan *plan = s->p->plan;
   for (uint32_t i = 0, count; i < plan->steps.count; i += count) {
     FNZ_TRY(count_sets(s, i, &count));
@@ -192,7 +192,7 @@ fnz_status fnzi_pln_sets_find(fnzi_pln_planner *p) {
   FNZI_NEW(&p->scratch, buffers, &s.opened);
   for (size_t b = 0; b < buffers; b++)
     s.opened[b] = FNZI_PLN_NONE;
-  fnz_status status = find(&s);
+  fnz_status status = sets_find(&s);
   FNZI_VEC_FREE(p->ctx, &s.all);
   return status;
 }

@@ -201,7 +201,7 @@ void fnzi_stp_prepared_end(fnz_workspace *ws, fnzi_stp_binding *b) {
   }
 }
 
-static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
+static const fnz_geometry *call_geometry_of(void *user, const fnz_arg *arg) {
   (void)user;
   return &fnzi_krn_arg_array(arg)->geometry;
 }
@@ -230,7 +230,7 @@ static fnz_status run_shape(builder *m, fnzi_krn_call *call, const fnzi_kernel *
   enum { MOST_RESULTS = 64 };
   call->capacity = m->nresults < MOST_RESULTS ? MOST_RESULTS : m->nresults;
   FNZI_NEW(m->arena, call->capacity, &call->outputs);
-  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
+  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, call_geometry_of, NULL));
   fnzi_arena_init(&call->scratch, m->ws->ctx);
   fnz_status status = shape_call(m, call, row, outputs, fits);
   fnzi_meta_outputs_release(call);
@@ -258,7 +258,8 @@ static fnz_status shape_known(builder *m, fnzi_krn_call *call, const fnzi_kernel
 /* Makes the call of the kernel, with the results that the values have. The shape rule runs here,
  * and never again if all numbers are known. *fits false: it cannot run before there are data, or
  * gives other results than the node has. */
-static fnz_status fill_call(builder *m, const fnzi_kernel *row, fnzi_krn_call *call, bool *fits) {
+static fnz_status call_fill_call(builder *m, const fnzi_kernel *row, fnzi_krn_call *call,
+                                 bool *fits) {
   fnzi_krn_array **outputs;
   fnz_arg *args;
   *call = (fnzi_krn_call){.ctx = m->ws->ctx,
@@ -287,7 +288,7 @@ static fnz_status fill_call(builder *m, const fnzi_kernel *row, fnzi_krn_call *c
 static fnz_status make_kernel(builder *m, const fnzi_kernel *row, fnzi_stp_thunk *thunk,
                               bool *fits) {
   *thunk = (fnzi_stp_thunk){.kind = FNZI_STP_THUNK_KERNEL, .node = thunk->node};
-  FNZ_TRY(fill_call(m, row, &thunk->u.kernel.call, fits));
+  FNZ_TRY(call_fill_call(m, row, &thunk->u.kernel.call, fits));
   thunk->u.kernel.kernel = thunk->u.kernel.call.kernels->runs[row->run];
   return make_own(m, thunk);
 }
@@ -343,7 +344,7 @@ static fnz_status make_act(builder *m, fnzi_stp_thunk *thunk) {
   if (row)
     FNZ_TRY(try_kernel(m, row, thunk, &fits));
   else if (!scalar_arguments(m))
-    FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
+    FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, call_geometry_of, NULL));
   if (fits || scalar_arguments(m) || (row && !m->by_data))
     return FNZ_OK;
   bool is_list = m->node->op->nreturns == 1 && m->node->op->returns[0].is_list;
@@ -376,7 +377,7 @@ static fnz_status check_shape(builder *m) {
   if (!row || !is_plain(m) || row->run == FNZI_RUN_decomposed)
     return FNZ_OK;
   FNZ_TRY(read_node(m));
-  return fill_call(m, row, &call, &fits);
+  return call_fill_call(m, row, &call, &fits);
 }
 
 fnz_status fnzi_stp_shape_check(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node) {
@@ -400,7 +401,7 @@ static fnz_status node_call(builder *m, fnzi_krn_call *out) {
                      m->node->op->name);
   const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, m->node->op);
   if (row)
-    FNZ_TRY(fill_call(m, row, out, &fits));
+    FNZ_TRY(call_fill_call(m, row, out, &fits));
   if (m->by_data) /* a kernel over fixed sizes: an error about its element types is final */
     return FNZ_UNSUPPORTED;
   return fits ? FNZ_OK

@@ -85,8 +85,8 @@ static bool is_functional(const fnzi_script *script) {
 }
 
 /* A call becomes a node. */
-static fnz_status add_step(void *self, const fnzi_script_call *call, fnz_arg *args,
-                           fnz_arg *results) {
+static fnz_status expand_add_step(void *self, const fnzi_script_call *call, fnz_arg *args,
+                                  fnz_arg *results) {
   expander *e = self;
   fnzi_node node = {.op = functional_of(call->op),
                     .args = args,
@@ -160,7 +160,7 @@ static fnz_status add_steps(expander *e, const fnz_geometry *const *expected, bo
     memcpy(values, e->given.tensors, e->given.count * sizeof *values);
   FNZ_TRY(assign_results(e, expected, values, done));
   *done = *done && is_functional(&e->script);
-  return *done ? fnzi_script_play(e->arena, &e->script, values, add_step, e) : FNZ_OK;
+  return *done ? fnzi_script_play(e->arena, &e->script, values, expand_add_step, e) : FNZ_OK;
 }
 
 /* --- A node --------------------------------------------------------------------------------------

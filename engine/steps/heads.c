@@ -9,7 +9,7 @@
 
 enum { KEY = 1, VALUE = 2, ENABLE_GQA = 7, ARGUMENTS };
 
-static const fnz_geometry *geometry_of(const fnzi_graph *g, uint64_t value) {
+static const fnz_geometry *heads_geometry_of(const fnzi_graph *g, uint64_t value) {
   return g->values.data[value].geometry;
 }
 
@@ -48,11 +48,12 @@ static int64_t find_heads(const fnzi_graph *g, uint64_t value, uint64_t *heads) 
                       expanding_node ? PRODUCER(g, expanding_node->args[0].u.value, opening) : NULL;
   if (!opening_node)
     return 0;
-  const fnz_geometry *all = geometry_of(g, value),
-                     *few = geometry_of(g, opening_node->args[0].u.value),
-                     *expanded = geometry_of(g, last->args[0].u.value);
+  const fnz_geometry *all = heads_geometry_of(g, value),
+                     *few = heads_geometry_of(g, opening_node->args[0].u.value),
+                     *expanded = heads_geometry_of(g, last->args[0].u.value);
   const int64_t repeats = expanded && expanded->rank == 5 ? expanded->sizes[2] : 0;
-  bool fits = repeats > 1 && is_between(few, geometry_of(g, expanding_node->args[0].u.value), 1) &&
+  bool fits = repeats > 1 &&
+              is_between(few, heads_geometry_of(g, expanding_node->args[0].u.value), 1) &&
               is_between(few, expanded, repeats) && all && all->rank == 4 && few->sizes[1] > 0 &&
               all->sizes[0] == few->sizes[0] && all->sizes[1] % few->sizes[1] == 0 &&
               all->sizes[1] / few->sizes[1] == repeats && all->sizes[2] == few->sizes[2] &&
@@ -67,10 +68,10 @@ bool fnzi_stp_heads_find(const fnzi_graph *g, const fnzi_node *n, uint64_t heads
       (n->nargs > ENABLE_GQA && n->args[ENABLE_GQA].tag != FNZ_ARG_DEFAULT))
     return false;
   const fnz_geometry *q =
-      n->args[0].tag == FNZ_ARG_VALUE ? geometry_of(g, n->args[0].u.value) : NULL;
+      n->args[0].tag == FNZ_ARG_VALUE ? heads_geometry_of(g, n->args[0].u.value) : NULL;
   const int64_t repeats = find_heads(g, n->args[KEY].u.value, &heads[0]);
   return repeats && q && q->rank == 4 &&
-         q->sizes[1] == geometry_of(g, n->args[KEY].u.value)->sizes[1] &&
+         q->sizes[1] == heads_geometry_of(g, n->args[KEY].u.value)->sizes[1] &&
          find_heads(g, n->args[VALUE].u.value, &heads[1]) == repeats;
 }
 

@@ -200,8 +200,8 @@ static bool is_planned(const fnzi_meta_point_code *a, const fnzi_meta_point_code
          a->out == b->out && a->arity == b->arity;
 }
 
-static fnz_status fill_call(fnz_workspace *ws, const fnzi_stp_binding *b,
-                            const fnzi_stp_scalar_call *t) {
+static fnz_status scalars_fill_call(fnz_workspace *ws, const fnzi_stp_binding *b,
+                                    const fnzi_stp_scalar_call *t) {
   fnzi_meta_point_code code;
   for (uint32_t k = 0; k < FNZI_POINT_OPERANDS && t->same; k++)
     if (t->cells[k].is_used)
@@ -229,7 +229,7 @@ static fnz_status fill_call(fnz_workspace *ws, const fnzi_stp_binding *b,
 fnz_status fnzi_stp_scalars_fill(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node) {
   for (const fnzi_stp_scalar_call *t = b->scalar_calls ? b->scalar_calls[node] : NULL; t;
        t = t->next) {
-    fnz_status status = fill_call(ws, b, t);
+    fnz_status status = scalars_fill_call(ws, b, t);
     if (status != FNZ_OK) {
       ws->refusing_node = t->node + 1;
       return status;

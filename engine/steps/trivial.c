@@ -13,7 +13,7 @@ typedef struct builder {
   fnzi_pln_plan *plan;
 } builder;
 
-static fnz_status add_step(builder *m, fnzi_pln_step step) {
+static fnz_status trivial_add_step(builder *m, fnzi_pln_step step) {
   step.first = step.last;
   FNZI_PUSH(m->ctx, &m->plan->steps, step);
   return FNZ_OK;
@@ -101,15 +101,15 @@ static fnz_status plan_node(builder *m, uint32_t n) {
     uint64_t from = node->args[0].u.value, to = node->outputs[0].u.value;
     step.in_place = fnzi_pln_same_kind(values[from].geometry, values[to].geometry);
     if (step.in_place)
-      FNZ_TRY(add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_MOVE,
-                                          .rule = FNZI_PLN_BASE_ALIVE,
-                                          .last = n,
-                                          .value = (uint32_t)from,
-                                          .because = FNZI_PLN_NONE,
-                                          .from = locations[from],
-                                          .to = locations[to]}));
+      FNZ_TRY(trivial_add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_MOVE,
+                                                  .rule = FNZI_PLN_BASE_ALIVE,
+                                                  .last = n,
+                                                  .value = (uint32_t)from,
+                                                  .because = FNZI_PLN_NONE,
+                                                  .from = locations[from],
+                                                  .to = locations[to]}));
   }
-  return add_step(m, step);
+  return trivial_add_step(m, step);
 }
 
 /* --- Outputs ------------------------------------------------------------------------------------
@@ -131,13 +131,13 @@ static uint32_t state_of(const builder *m, uint32_t k) {
 
 static fnz_status move_at_end(builder *m, uint64_t v, fnzi_pln_rule rule, fnzi_pln_location from,
                               fnzi_pln_location to) {
-  return add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_MOVE,
-                                     .rule = (uint8_t)rule,
-                                     .last = FNZI_PLN_NONE,
-                                     .value = (uint32_t)v,
-                                     .because = FNZI_PLN_NONE,
-                                     .from = from,
-                                     .to = to});
+  return trivial_add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_MOVE,
+                                             .rule = (uint8_t)rule,
+                                             .last = FNZI_PLN_NONE,
+                                             .value = (uint32_t)v,
+                                             .because = FNZI_PLN_NONE,
+                                             .from = from,
+                                             .to = to});
 }
 
 /* Locates outputs, and moves final values to their state. Everything is read before anything is
@@ -183,7 +183,7 @@ static fnz_status make(builder *m, bool interpreted) {
   FNZ_TRY(start(m));
   for (uint32_t n = 0; n < m->graph->nodes.count; n++)
     if (interpreted)
-      FNZ_TRY(add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_APPLY, .last = n}));
+      FNZ_TRY(trivial_add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_APPLY, .last = n}));
     else if (!fnzi_pln_is_assertion(&m->graph->nodes.data[n]))
       FNZ_TRY(plan_node(m, n));
   return interpreted ? FNZ_OK : place_outputs(m);

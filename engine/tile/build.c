@@ -146,8 +146,8 @@ static fnz_status add_row(builder *m, const fnzi_krn_call *call, const fnzi_meta
 
 /* --- Nodes --------------------------------------------------------------------------------------
  */
-static fnz_status find_rows(const builder *m, const fnzi_krn_call *call, fnzi_meta_row *out,
-                            bool *found) {
+static fnz_status build_find_rows(const builder *m, const fnzi_krn_call *call, fnzi_meta_row *out,
+                                  bool *found) {
   fnzi_krn_call probe = *call;
   fnzi_arena_init(&probe.scratch, m->ws->ctx);
   fnz_status status = fnzi_meta_find_rows(&probe, out, found);
@@ -162,7 +162,7 @@ static fnz_status add_call(builder *m, const fnzi_krn_call *call) {
   uint16_t out = 0;
   bool rows = false;
   if (m->tile->dims)
-    FNZ_TRY(find_rows(m, call, &row, &rows));
+    FNZ_TRY(build_find_rows(m, call, &row, &rows));
   if (rows)
     return add_row(m, call, &row);
   m->of_rows = m->tile->dims && !fnzi_same_sizes(&result->place, m->space);
@@ -242,7 +242,7 @@ static fnz_status find_space(builder *m) {
   bool rows = false;
   m->space = &calls[0].outputs[0]->place;
   for (uint32_t i = 0; i < m->ncalls && !rows; i++) {
-    FNZ_TRY(find_rows(m, &calls[i], &row, &rows));
+    FNZ_TRY(build_find_rows(m, &calls[i], &row, &rows));
     if (rows) {
       m->tile->dims = row.dims;
       m->space = &fnzi_krn_call_input(&calls[i], 0)->place;

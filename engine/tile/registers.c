@@ -59,7 +59,7 @@ static uint32_t join_dims(fnzi_tile_program *t, uint32_t to, uint32_t from, uint
 }
 
 /* Rows stay as they are: their elements are the last dimensions. */
-static void find_rows(fnzi_tile_program *t, const fnz_geometry *space) {
+static void registers_find_rows(fnzi_tile_program *t, const fnz_geometry *space) {
   uint32_t begin = space->rank - t->dims, outer = 0;
   t->row = 1;
   for (uint32_t d = 0; d < space->rank; d++) {
@@ -108,7 +108,7 @@ static void find_order(fnzi_tile_program *t, const fnz_geometry *space) {
       move_dim(t, t->rank++, d);
   }
   if (t->dims) {
-    find_rows(t, space);
+    registers_find_rows(t, space);
     return;
   }
   for (uint32_t i = 1; i < t->rank; i++)

@@ -116,12 +116,12 @@ typedef struct shared {
   unsigned char *registers;
 } shared;
 
-static void run_range(const void *user, int64_t start, int64_t end, int lane) {
+static void sets_run_range(const void *user, int64_t start, int64_t end, int lane) {
   const shared *s = user;
   unsigned char *own = s->registers ? s->registers + (size_t)lane * s->sets->thread_bytes : NULL;
   run_share(s->sets, own, start, end);
 }
 
 void fnzi_tile_sets_run(const fnzi_tile_sets *s, unsigned char *registers) {
-  fnzi_krn_share_ranges(s->team, s->begins[s->count], run_range, &(shared){s, registers});
+  fnzi_krn_share_ranges(s->team, s->begins[s->count], sets_run_range, &(shared){s, registers});
 }

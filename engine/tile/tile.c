@@ -429,7 +429,7 @@ typedef struct shared {
   unsigned char *registers;
 } shared;
 
-static void run_range(const void *user, int64_t start, int64_t end, int lane) {
+static void tile_run_range(const void *user, int64_t start, int64_t end, int lane) {
   const shared *s = user;
   size_t own = (size_t)lane * s->tile->thread_bytes;
   fnzi_tile_run_pieces(s->tile, own ? s->registers + own : s->registers, start, end);
@@ -437,5 +437,5 @@ static void run_range(const void *user, int64_t start, int64_t end, int lane) {
 
 /* Elements do not depend on each other, so neither do results on the number of threads. */
 void fnzi_tile_run(const fnzi_tile_program *t, unsigned char *registers) {
-  fnzi_krn_share_ranges(t->team, fnzi_tile_pieces(t), run_range, &(shared){t, registers});
+  fnzi_krn_share_ranges(t->team, fnzi_tile_pieces(t), tile_run_range, &(shared){t, registers});
 }

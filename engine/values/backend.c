@@ -20,7 +20,7 @@ static void guard(void *self, bool entered) {
   fnzi_cuda_leave(&v->device);
 }
 
-static void end(fnzi_val *v) {
+static void backend_end(fnzi_val *v) {
   fnz_context *ctx = v->ctx;
   fnzi_val_compiled_end_all(v);
   if (v->base)
@@ -41,7 +41,7 @@ static void end(fnzi_val *v) {
 
 static void destroy(void *self) {
   const fnzi_krn_machine *m = self;
-  end(m->stock.elsewhere->self);
+  backend_end(m->stock.elsewhere->self);
 }
 
 static fnz_status open_device(fnzi_val *v, const char *name, const char *cache) {
@@ -105,6 +105,6 @@ fnz_status fnzi_val_create(const fnzi_stp_device *gpu, fnz_context *ctx, const c
   if (status == FNZ_OK)
     *out = v->base;
   else
-    end(v);
+    backend_end(v);
   return status;
 }

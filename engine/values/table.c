@@ -2,7 +2,7 @@
  * full, the least recently called program is destroyed. */
 #include "engine/values/values.h"
 
-static void end(fnzi_val *v, fnzi_val_compiled *k) {
+static void table_end(fnzi_val *v, fnzi_val_compiled *k) {
   fnzi_val_synchronize(v); /* its kernels may be at work */
   fnz_workspace_destroy(k->ws);
   fnz_executable_destroy(k->exe);
@@ -13,7 +13,7 @@ static void end(fnzi_val *v, fnzi_val_compiled *k) {
 
 void fnzi_val_compiled_end_all(fnzi_val *v) {
   while (v->ncompiled > 0)
-    end(v, v->compiled[--v->ncompiled]);
+    table_end(v, v->compiled[--v->ncompiled]);
 }
 
 static fnzi_val_compiled *find(const fnzi_val_call *call, const fnz_buffer *key) {
@@ -34,7 +34,7 @@ static fnzi_val_compiled **place_of(fnzi_val *v) {
   for (size_t i = 1; i < v->ncompiled; i++)
     if (v->compiled[i]->used < v->compiled[oldest]->used)
       oldest = i;
-  end(v, v->compiled[oldest]);
+  table_end(v, v->compiled[oldest]);
   return &v->compiled[oldest];
 }
 
@@ -58,7 +58,7 @@ static fnz_status add(const fnzi_val_call *call, fnz_buffer *key, fnzi_val_compi
   *key = (fnz_buffer){.data = NULL};
   fnz_status status = compile(call, k);
   if (status != FNZ_OK) {
-    end(v, k);
+    table_end(v, k);
     return status;
   }
   *place_of(v) = k;

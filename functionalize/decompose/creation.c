@@ -134,25 +134,26 @@ TAKE_APART(arange_as_cast) {
                      dtype));
 }
 
-static fnzi_krn_array *counted(fnzi_dec_steps *s, int64_t from, int64_t count) {
+static fnzi_krn_array *creation_counted(fnzi_dec_steps *s, int64_t from, int64_t count) {
   return STEP(arange__start_step, I(from), I(from + count), I(1), DTYPE(FNZ_I64));
 }
 
 /* Column minus row, compared: `from` counts rows from the diagonal on. */
-static fnzi_krn_array *rows_of(fnzi_dec_steps *s, int64_t from, int64_t count) {
-  return STEP(unsqueeze, V(counted(s, from, count)), I(1));
+static fnzi_krn_array *creation_rows_of(fnzi_dec_steps *s, int64_t from, int64_t count) {
+  return STEP(unsqueeze, V(creation_counted(s, from, count)), I(1));
 }
 
 TAKE_APART(eye) {
   int64_t n = GIVEN_INT("n"), m = fnzi_op_param(s->call->op, "m") < 0 ? n : GIVEN_INT("m");
-  fnzi_krn_array *is_on = STEP(eq__Tensor, V(counted(s, 0, m)), V(rows_of(s, 0, n)));
+  fnzi_krn_array *is_on =
+      STEP(eq__Tensor, V(creation_counted(s, 0, m)), V(creation_rows_of(s, 0, n)));
   GIVE(fnzi_dec_cast(s, is_on, fnzi_krn_named_dtype(s->call, "dtype", FNZ_F32)));
 }
 
 static void give_triangle(fnzi_dec_steps *s, bool is_lower) {
   fnzi_krn_array *a = GIVEN("self"), *rows, *columns;
-  rows = rows_of(s, GIVEN_INT("diagonal"), SIZE(a, -2));
-  columns = counted(s, 0, SIZE(a, -1));
+  rows = creation_rows_of(s, GIVEN_INT("diagonal"), SIZE(a, -2));
+  columns = creation_counted(s, 0, SIZE(a, -1));
   fnzi_krn_array *stays =
       is_lower ? STEP(le__Tensor, V(columns), V(rows)) : STEP(ge__Tensor, V(columns), V(rows));
   GIVE(STEP(where__self, V(stays), V(a), V(NUMBER(I(0), DTYPE_OF(a)))));

@@ -50,7 +50,7 @@ static const struct {
             {FNZI_ATEN_native_batch_norm, batch_norm},
             {FNZI_ATEN__native_batch_norm_legit_no_training, batch_norm}};
 
-static fnzi_dec_fn *find(const fnz_op *op) {
+static fnzi_dec_fn *for_groups_find(const fnz_op *op) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (op == &fnzi_ops[rows[i].op])
       return rows[i].decompose;
@@ -58,12 +58,13 @@ static fnzi_dec_fn *find(const fnz_op *op) {
 }
 
 bool fnzi_dcm_is_for_groups(const fnz_op *op) {
-  return find(op) != NULL;
+  return for_groups_find(op) != NULL;
 }
 
 fnz_status fnzi_dcm_expand_for_groups(fnzi_arena *arena, const fnzi_script_whole *whole,
                                       fnzi_script *out, bool *done) {
-  fnz_status status = fnzi_dec_script_make(arena, fnzi_kernel_rows, whole, find(whole->op), out);
+  fnz_status status =
+      fnzi_dec_script_make(arena, fnzi_kernel_rows, whole, for_groups_find(whole->op), out);
   *done = status == FNZ_OK;
   return status;
 }

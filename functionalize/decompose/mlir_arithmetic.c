@@ -96,17 +96,17 @@ TAKE_APART(complex_product) {
   GIVE_CX(product(s, fnzi_op_place(op), GIVEN_CX("self"), GIVEN_CX("mat2")));
 }
 
-static void give_sum(fnzi_dec_steps *s, fnzi_dcm_cx product) {
+static void arithmetic_give_sum(fnzi_dec_steps *s, fnzi_dcm_cx product) {
   fnzi_dcm_cx more = fnzi_dcm_cx_times(s, GIVEN_CX("beta"), GIVEN_CX("self"));
   GIVE_CX(fnzi_dcm_cx_plus(s, fnzi_dcm_cx_times(s, GIVEN_CX("alpha"), product), more));
 }
 
 TAKE_APART(complex_addmm) {
-  give_sum(s, product(s, FNZI_ATEN_mm, GIVEN_CX("mat1"), GIVEN_CX("mat2")));
+  arithmetic_give_sum(s, product(s, FNZI_ATEN_mm, GIVEN_CX("mat1"), GIVEN_CX("mat2")));
 }
 
 TAKE_APART(complex_baddbmm) {
-  give_sum(s, product(s, FNZI_ATEN_bmm, GIVEN_CX("batch1"), GIVEN_CX("batch2")));
+  arithmetic_give_sum(s, product(s, FNZI_ATEN_bmm, GIVEN_CX("batch1"), GIVEN_CX("batch2")));
 }
 
 TAKE_APART(complex_vdot) {

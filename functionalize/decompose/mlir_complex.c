@@ -167,7 +167,7 @@ static bool has_pairs_alone(const fnzi_dec_steps *s) {
 }
 
 /* Dimensions that are counted from the end are one more away from it. */
-static fnz_arg moved(const fnz_arg *dim) {
+static fnz_arg complex_moved(const fnz_arg *dim) {
   return dim->tag == FNZ_ARG_INT && dim->u.i < 0 ? I(dim->u.i - 1) : *dim;
 }
 
@@ -175,7 +175,7 @@ static fnz_arg moved(const fnz_arg *dim) {
 static fnz_arg moved_list(fnzi_dec_steps *s, const fnz_arg *list, bool is_dims, int64_t more) {
   fnz_arg *items = fnzi_dec_args_room(s, list->count + 1), out = *list;
   for (uint32_t i = 0; items && i < list->count; i++)
-    items[i] = is_dims ? moved(&list->u.list[i]) : list->u.list[i];
+    items[i] = is_dims ? complex_moved(&list->u.list[i]) : list->u.list[i];
   if (items && more)
     items[out.count++] = I(more);
   out.u.list = items;
@@ -210,7 +210,7 @@ static fnz_arg for_pairs(fnzi_dec_steps *s, const fnzi_param *param, const fnz_a
     return DEFAULT;
   bool is_dims = strncmp(name, "dim", 3) == 0;
   if (arg->tag != FNZ_ARG_LIST)
-    return is_dims ? moved(arg) : *arg;
+    return is_dims ? complex_moved(arg) : *arg;
   bool is_size = strcmp(name, "size") == 0 || strcmp(name, "shape") == 0;
   bool is_order = strcmp(name, "dims") == 0 && strncmp(base, "permute", 7) == 0;
   return moved_list(s, arg, is_dims, is_size ? 2 : is_order ? -1 : 0);

@@ -59,7 +59,7 @@ static double factor(const fnzi_dec_steps *s, double count) {
   return by == BY_ROOT ? 1 / sqrt(count) : by == BY_COUNT ? 1 / count : 1;
 }
 
-static double count_of(const fnzi_krn_array *a, transform_dims w) {
+static double fourier_count_of(const fnzi_krn_array *a, transform_dims w) {
   double count = 1;
   for (size_t i = 0; i < w.count; i++)
     count *= (double)SIZE(a, w.dims[i]);
@@ -77,7 +77,7 @@ TAKE_APART(fourier) {
   transform_dims w = named_dims(s);
   for (size_t i = 0; i < w.count; i++)
     z = along(s, z, w.dims[i], GIVEN_BOOL("forward"));
-  give_scaled(s, z, factor(s, count_of(self, w)));
+  give_scaled(s, z, factor(s, fourier_count_of(self, w)));
 }
 
 /* In a transform of real numbers, element n - k is the conjugate of element k. A one-sided result
@@ -93,7 +93,7 @@ TAKE_APART(fourier_of_real) {
   z = CX(to_end(s, z.re, last), to_end(s, z.im, last));
   for (size_t i = 0; i + 1 < w.count; i++)
     z = along(s, z, w.dims[i], true);
-  give_scaled(s, z, factor(s, count_of(self, w)));
+  give_scaled(s, z, factor(s, fourier_count_of(self, w)));
 }
 
 /* The inverse, from a one-sided operand to real numbers. Element k counts twice, also for its

@@ -3,7 +3,7 @@
 
 /* --- batch norm of training ------------------------------------------------------------------- */
 /* old + momentum * (new - old) */
-static fnzi_krn_array *moved(fnzi_dec_steps *s, fnzi_krn_array *old, fnzi_krn_array *now) {
+static fnzi_krn_array *layers_moved(fnzi_dec_steps *s, fnzi_krn_array *old, fnzi_krn_array *now) {
   double momentum = GIVEN_FLOAT("momentum");
   fnzi_krn_array *kept = STEP(mul__Scalar, V(old), F(1 - momentum));
   return ADD(STEP(mul__Scalar, V(now), F(momentum)), kept);
@@ -30,8 +30,8 @@ TAKE_APART(batch_norm_training) {
   GIVE(fnzi_dec_cast(s, out, fnzi_dec_array_dtype(given)));
   GIVE(mean);
   GIVE(inverse);
-  GIVE(moved(s, GIVEN("running_mean"), mean));
-  GIVE(moved(s, GIVEN("running_var"), unbiased));
+  GIVE(layers_moved(s, GIVEN("running_mean"), mean));
+  GIVE(layers_moved(s, GIVEN("running_var"), unbiased));
 }
 
 /* --- instance norm ---------------------------------------------------------------------------- */

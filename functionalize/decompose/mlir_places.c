@@ -48,7 +48,7 @@ typedef struct places {
   size_t rank;
 } places;
 
-static int64_t count_of(const places *p) {
+static int64_t mlir_count_of(const places *p) {
   int64_t count = 1;
   for (size_t d = 0; d < p->rank; d++)
     if (!fnzi_mul_i64(count, p->sizes[d], &count))
@@ -67,7 +67,7 @@ static bool fits(const places *p, int64_t numel) {
 }
 
 /* The places of all elements, in row-major order. */
-static fnzi_krn_array *places_of(fnzi_dec_steps *s, const places *p) {
+static fnzi_krn_array *mlir_places_of(fnzi_dec_steps *s, const places *p) {
   fnzi_krn_array *all = NULL;
   for (size_t d = 0; d < p->rank; d++) {
     fnzi_krn_array *along = STEP(arange, I(p->sizes[d]), DTYPE(FNZ_I64));
@@ -80,7 +80,7 @@ static fnzi_krn_array *places_of(fnzi_dec_steps *s, const places *p) {
     all = STEP(full, INTS(1), I(0), DTYPE(FNZ_I64));
   if (p->offset)
     all = STEP(add__Scalar, V(all), I(p->offset));
-  return RESHAPED(all, count_of(p));
+  return RESHAPED(all, mlir_count_of(p));
 }
 
 /* Elements as they lie in memory, in one dimension. */
@@ -114,7 +114,7 @@ TAKE_APART(strided) {
   fnzi_krn_array *self = GIVEN("self"), *all = flat(s, self);
   places p;
   read_places(s, self, &p);
-  fnzi_krn_array *at = s->status == FNZ_OK ? places_of(s, &p) : NULL;
+  fnzi_krn_array *at = s->status == FNZ_OK ? mlir_places_of(s, &p) : NULL;
   fnzi_krn_array *taken = STEP(index__Tensor, V(all), fnzi_dec_values(s, &at, 1));
   GIVE(fnzi_dec_reshaped(s, taken, p.sizes, p.rank));
 }
@@ -134,7 +134,7 @@ static fnzi_krn_array *written_at(fnzi_dec_steps *s, fnzi_krn_array *line, fnzi_
 
 static void give_written(fnzi_dec_steps *s, fnzi_krn_array *self, const places *p) {
   fnzi_krn_array *line = flat(s, self), *source = GIVEN("src");
-  fnzi_krn_array *at = s->status == FNZ_OK ? places_of(s, p) : NULL;
+  fnzi_krn_array *at = s->status == FNZ_OK ? mlir_places_of(s, p) : NULL;
   source = RESHAPED(source, fnzi_dec_array_numel(source));
   fnzi_krn_array *written = written_at(s, line, at, source, false);
   GIVE(written ? fnzi_dec_reshaped(s, written, self->geometry.sizes, RANK(self)) : NULL);

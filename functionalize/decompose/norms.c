@@ -73,7 +73,7 @@ TAKE_APART(native_batch_norm) {
 }
 
 /* (1 - momentum) * old + momentum * new */
-static fnzi_krn_array *moved(fnzi_dec_steps *s, fnzi_krn_array *old, fnzi_krn_array *now) {
+static fnzi_krn_array *norms_moved(fnzi_dec_steps *s, fnzi_krn_array *old, fnzi_krn_array *now) {
   double momentum = GIVEN_FLOAT("momentum");
   fnzi_krn_array *a = STEP(mul__Scalar, V(now), F(momentum));
   return ADD(a, STEP(mul__Scalar, V(old), F(1 - momentum)));
@@ -88,10 +88,10 @@ TAKE_APART(batch_norm_functional) {
     GIVE(made[k]);
   fnzi_krn_array *x = fnzi_dcm_widened(s, GIVEN("input"));
   fnz_arg dims = fnzi_dcm_all_dims(s, x, 1);
-  GIVE(by_batch ? fnzi_dec_cast(s, moved(s, mean, made[1]), DTYPE_OF(mean)) : mean);
-  GIVE(by_batch
-           ? fnzi_dec_cast(s, moved(s, var, STEP(var__correction, V(x), dims, I(1))), DTYPE_OF(var))
-           : var);
+  GIVE(by_batch ? fnzi_dec_cast(s, norms_moved(s, mean, made[1]), DTYPE_OF(mean)) : mean);
+  GIVE(by_batch ? fnzi_dec_cast(s, norms_moved(s, var, STEP(var__correction, V(x), dims, I(1))),
+                                DTYPE_OF(var))
+                : var);
 }
 
 /* Each instance by itself: all instances are channels of one batch. */

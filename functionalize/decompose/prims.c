@@ -23,7 +23,7 @@ static void give_as_result(fnzi_dec_steps *s, size_t k, const fnzi_krn_array *fa
 
 /* --- Means and variances ---------------------------------------------------------------------- */
 /* How many elements become one; all dimensions where none are named. */
-static int64_t count_of(fnzi_dec_steps *s, const fnzi_krn_array *a, const fnz_arg *dims) {
+static int64_t prims_count_of(fnzi_dec_steps *s, const fnzi_krn_array *a, const fnz_arg *dims) {
   int64_t count = 1, rank = RANK(a);
   if (dims->tag != FNZ_ARG_LIST || !dims->count)
     return fnzi_dec_array_numel(a);
@@ -33,7 +33,7 @@ static int64_t count_of(fnzi_dec_steps *s, const fnzi_krn_array *a, const fnz_ar
 }
 
 static fnzi_krn_array *mean_of(fnzi_dec_steps *s, fnzi_krn_array *a, fnz_arg dims, bool keep) {
-  return OVER(STEP(sum__dim_IntList, V(a), dims, B(keep)), count_of(s, a, &dims));
+  return OVER(STEP(sum__dim_IntList, V(a), dims, B(keep)), prims_count_of(s, a, &dims));
 }
 
 TAKE_APART(mean) {
@@ -46,7 +46,7 @@ TAKE_APART(mean) {
 TAKE_APART(variance) {
   fnzi_krn_array *self = GIVEN("self"), *a = fnzi_dcm_widened(s, self);
   fnz_arg dims = fnzi_dcm_dims(s);
-  const int64_t elements = count_of(s, a, &dims);
+  const int64_t elements = prims_count_of(s, a, &dims);
   const fnz_arg less = fnzi_dcm_correction(s);
   double correction = fnzi_krn_number_float(&less), count = (double)elements - correction;
   if (fnzi_is_complex(DTYPE_OF(self)))

@@ -103,7 +103,7 @@ TAKE_APART(linear) {
 }
 
 /* beta * self + alpha * product, without factors of 1. */
-static void give_sum(fnzi_dec_steps *s, fnzi_krn_array *product) {
+static void products_give_sum(fnzi_dec_steps *s, fnzi_krn_array *product) {
   fnz_arg alpha = AS_GIVEN("alpha"), beta = AS_GIVEN("beta");
   fnzi_krn_array *self = GIVEN("self");
   if (fnzi_krn_number_float(&alpha) != 1)
@@ -118,23 +118,23 @@ static void give_sum(fnzi_dec_steps *s, fnzi_krn_array *product) {
 }
 
 TAKE_APART(addmm) {
-  give_sum(s, STEP(mm, V(GIVEN("mat1")), V(GIVEN("mat2"))));
+  products_give_sum(s, STEP(mm, V(GIVEN("mat1")), V(GIVEN("mat2"))));
 }
 
 TAKE_APART(baddbmm) {
-  give_sum(s, STEP(bmm, V(GIVEN("batch1")), V(GIVEN("batch2"))));
+  products_give_sum(s, STEP(bmm, V(GIVEN("batch1")), V(GIVEN("batch2"))));
 }
 
 TAKE_APART(addmv) {
-  give_sum(s, summed_product(s, GIVEN("mat"), GIVEN("vec"), 1));
+  products_give_sum(s, summed_product(s, GIVEN("mat"), GIVEN("vec"), 1));
 }
 
 TAKE_APART(addbmm) {
   fnzi_krn_array *all = STEP(bmm, V(GIVEN("batch1")), V(GIVEN("batch2")));
-  give_sum(s, STEP(sum__dim_IntList, V(all), INTS(0)));
+  products_give_sum(s, STEP(sum__dim_IntList, V(all), INTS(0)));
 }
 
 /* A column times a row. */
 TAKE_APART(addr) {
-  give_sum(s, MUL(STEP(unsqueeze, V(GIVEN("vec1")), I(1)), GIVEN("vec2")));
+  products_give_sum(s, MUL(STEP(unsqueeze, V(GIVEN("vec1")), I(1)), GIVEN("vec2")));
 }

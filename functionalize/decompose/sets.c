@@ -88,7 +88,7 @@ static const complex_row ways_complex[] = {
 #undef WAY
 #undef AS_REAL
 
-static const way_row *find(const way_row *rows, const fnz_op *op) {
+static const way_row *sets_find(const way_row *rows, const fnz_op *op) {
   uint16_t place = fnzi_op_place(op);
   if (place == FNZI_NO_OP)
     return NULL;
@@ -169,7 +169,7 @@ static bool is_target(const fnzi_dcm_set *set) {
 
 /* A row of `first` for a target mends some calls of an operator that it has. */
 bool fnzi_dcm_set_keeps(const fnzi_dcm_set *set, const fnz_op *op) {
-  return (is_target(set) || !find(set->first, op)) && set->keeps(set->name, op);
+  return (is_target(set) || !sets_find(set->first, op)) && set->keeps(set->name, op);
 }
 
 bool fnzi_dcm_set_spoils(const fnzi_dcm_set *set, const fnz_op *op) {
@@ -249,7 +249,7 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_options *options, const fnz_op *op, 
   const size_t which = nth;
   fnzi_dcm_way way = {.is_named = is_among(op, o->decompose, o->ndecompose)};
   const bool has = set->keeps(set->name, op);
-  if (is_among(op, o->keep, o->nkeep) || (!way.is_named && has && !find(set->first, op)))
+  if (is_among(op, o->keep, o->nkeep) || (!way.is_named && has && !sets_find(set->first, op)))
     return way;
   way.expands = find_nth(set->first, op, &nth, &way.decompose);
   if (!way.expands && (way.is_named || !is_target(set) || !has))
@@ -265,18 +265,18 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_options *options, const fnz_op *op, 
 }
 
 /* --- complex numbers -------------------------------------------------------------------------- */
-static bool is_complex(const fnz_geometry *g) {
+static bool sets_is_complex(const fnz_geometry *g) {
   return g && fnzi_is_complex(g->dtype);
 }
 
 static bool has_complex(const fnzi_script_whole *whole) {
   for (size_t k = 0; k < whole->nexpected; k++)
-    if (is_complex(whole->expected[k]))
+    if (sets_is_complex(whole->expected[k]))
       return true;
   FNZI_EACH_ARG(each, whole->args, whole->op->nparams)
     if (each.arg->tag == FNZ_ARG_COMPLEX ||
         (each.arg->tag == FNZ_ARG_DTYPE && fnzi_is_complex((fnz_dtype)each.arg->u.i)) ||
-        (each.arg->tag == FNZ_ARG_VALUE && is_complex(whole->geometries[each.arg->u.value])))
+        (each.arg->tag == FNZ_ARG_VALUE && sets_is_complex(whole->geometries[each.arg->u.value])))
       return true;
   return false;
 }
@@ -322,8 +322,8 @@ const char *fnzi_dcm_why_left(const fnzi_dcm_options *options, const fnz_op *who
   uint16_t place = fnzi_op_place(op);
   if (fnzi_dcm_stays(options, whole))
     return NULL;
-  bool has_way = is_copied(options->set, op) || find(options->set->then, op) ||
-                 find(options->set->last, op) || has_steps(op);
+  bool has_way = is_copied(options->set, op) || sets_find(options->set->then, op) ||
+                 sets_find(options->set->last, op) || has_steps(op);
   if (is_target(options->set) && has_way)
     return "its steps would need others that are not in the list either, or depend on elements or "
            "on arguments that none are known for";

@@ -30,7 +30,7 @@ static const list lists[] = {
 #include "functionalize/decompose/targets/lists.def"
 };
 
-static const list *find(const char *set) {
+static const list *targets_find(const char *set) {
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     if (strcmp(lists[i].set, set) == 0)
       return &lists[i];
@@ -73,7 +73,7 @@ bool fnzi_dcm_target_spoils(const char *set, const fnz_op *op) {
 }
 
 bool fnzi_dcm_target_has(const char *set, const fnz_op *op) {
-  const list *l = find(set);
+  const list *l = targets_find(set);
   if (!l || is_mended(set, op, false))
     return false;
   /* Checks and operators that give numbers are in no list: every consumer has or drops the ones,
@@ -103,7 +103,7 @@ const fnz_target *fnz_target_find(const char *name) {
 }
 
 const char *fnz_target_read_from(const fnz_target *target) {
-  const list *l = find(target->set);
+  const list *l = targets_find(target->set);
   return l ? l->read : fnzi_mlir_version();
 }
 

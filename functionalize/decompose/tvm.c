@@ -46,17 +46,17 @@ static fnzi_krn_array *reversed(fnzi_dec_steps *s, fnzi_krn_array *a) {
 }
 
 /* Its maximum is of numbers alone. */
-static fnzi_krn_array *counted(fnzi_dec_steps *s, fnzi_krn_array *a) {
+static fnzi_krn_array *tvm_counted(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return DTYPE_OF(a) == FNZ_BOOL ? fnzi_dec_cast(s, a, FNZ_I32) : a;
 }
 
 TAKE_APART(amax_by_max) {
   fnzi_krn_array *a = GIVEN("self");
-  GIVE(fnzi_dec_cast(s, largest(s, counted(s, a)), DTYPE_OF(a)));
+  GIVE(fnzi_dec_cast(s, largest(s, tvm_counted(s, a)), DTYPE_OF(a)));
 }
 
 TAKE_APART(amin_by_max) {
-  fnzi_krn_array *a = GIVEN("self"), *most = largest(s, reversed(s, counted(s, a)));
+  fnzi_krn_array *a = GIVEN("self"), *most = largest(s, reversed(s, tvm_counted(s, a)));
   GIVE(fnzi_dec_cast(s, reversed(s, most), DTYPE_OF(a)));
 }
 
@@ -94,7 +94,7 @@ static bool read_picks(fnzi_dec_steps *s, const fnzi_krn_array *self, picks *p) 
 }
 
 /* The place of the common dimensions of the tensors in the result. */
-static size_t place_of(const picks *p) {
+static size_t tvm_place_of(const picks *p) {
   return p->apart ? 0 : p->first;
 }
 
@@ -147,8 +147,8 @@ static fnzi_krn_array *from_front(fnzi_dec_steps *s, fnzi_krn_array *at, int64_t
 }
 
 /* The places of the indexed dimensions, counted in rows of them, in one dimension. */
-static fnzi_krn_array *rows_of(fnzi_dec_steps *s, const picks *p, const fnzi_krn_array *self,
-                               int64_t *count) {
+static fnzi_krn_array *tvm_rows_of(fnzi_dec_steps *s, const picks *p, const fnzi_krn_array *self,
+                                   int64_t *count) {
   fnzi_krn_array *all = NULL;
   *count = 1;
   for (size_t d = p->rank; d-- > 0;) {
@@ -164,8 +164,8 @@ static fnzi_krn_array *rows_of(fnzi_dec_steps *s, const picks *p, const fnzi_krn
 }
 
 /* `first` dimensions that `is_first` names, then the others; and the way back. */
-static fnzi_krn_array *moved(fnzi_dec_steps *s, fnzi_krn_array *a, const bool *is_first,
-                             bool is_back) {
+static fnzi_krn_array *tvm_moved(fnzi_dec_steps *s, fnzi_krn_array *a, const bool *is_first,
+                                 bool is_back) {
   int64_t order[FNZ_MAX_RANK], back[FNZ_MAX_RANK] = {0};
   size_t n = 0, rank = (size_t)RANK(a);
   for (int pass = 0; pass < 2; pass++)
@@ -185,9 +185,9 @@ static void give_added(fnzi_dec_steps *s, fnzi_krn_array *self, const picks *p,
   int64_t places;
   for (size_t d = 0; d < FNZ_MAX_RANK; d++) {
     indexed[d] = d < p->rank && p->at[d];
-    common[d] = d >= place_of(p) && d < place_of(p) + p->depth;
+    common[d] = d >= tvm_place_of(p) && d < tvm_place_of(p) + p->depth;
   }
-  fnzi_krn_array *at = rows_of(s, p, self, &places), *line = moved(s, self, indexed, false);
+  fnzi_krn_array *at = tvm_rows_of(s, p, self, &places), *line = tvm_moved(s, self, indexed, false);
   int64_t count = fnzi_dec_array_numel(at), rest = fnzi_dec_array_numel(self);
   rest = places ? rest / places : 0;
   if (!rest || !count || SIZE_TIMES(SIZE_TIMES(places, count), rest) > MOST) {
@@ -196,12 +196,13 @@ static void give_added(fnzi_dec_steps *s, fnzi_krn_array *self, const picks *p,
   }
   fnzi_krn_array *every = RESHAPED(STEP(arange, I(places), DTYPE(FNZ_I64)), places, 1, 1);
   fnzi_krn_array *here = STEP(eq__Tensor, V(every), V(RESHAPED(at, 1, count, 1)));
-  values = fnzi_dec_reshaped(s, moved(s, values, common, false), (const int64_t[]){count, rest}, 2);
+  values =
+      fnzi_dec_reshaped(s, tvm_moved(s, values, common, false), (const int64_t[]){count, rest}, 2);
   fnzi_krn_array *sum =
       ADD(fnzi_dec_reshaped(s, line, (const int64_t[]){places, rest}, 2), sums(s, here, values, 1));
   if (s->status == FNZ_OK)
     sum = fnzi_dec_reshaped(s, sum, line->geometry.sizes, p->rank);
-  GIVE(moved(s, sum, indexed, true));
+  GIVE(tvm_moved(s, sum, indexed, true));
 }
 
 TAKE_APART(scatter_add_by_sums) {
@@ -230,7 +231,8 @@ TAKE_APART(index_put_everywhere) {
     give_masked(s, self, values);
     return;
   }
-  size_t place = place_of(&p), end = place + p.depth, rank = p.rank - p.count + p.depth, next = 0;
+  size_t place = tvm_place_of(&p), end = place + p.depth, rank = p.rank - p.count + p.depth,
+         next = 0;
   for (size_t d = 0; d < p.depth; d++)
     sizes[place + d] = p.sizes[d];
   for (size_t d = 0; d < p.rank; d++) {
@@ -271,7 +273,7 @@ TAKE_APART(index_in_front) {
       order[n++] = (int64_t)d;
   self = STEP(permute, V(self), fnzi_dec_ints(s, order, p.rank));
   self = STEP(index__Tensor, V(self), fnzi_dec_values(s, all, p.count));
-  place = place_of(&p);
+  place = tvm_place_of(&p);
   for (size_t d = 0; d < p.rank - p.count + p.depth; d++)
     back[d] =
         d >= place && d < place + p.depth ? (int64_t)(d - place) : (int64_t)(p.depth + rest++);

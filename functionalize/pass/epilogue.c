@@ -63,7 +63,7 @@ static uint64_t input_of(const epilogue *e, size_t k) {
 
 /* The final value is written to the input, unless the two are the same value, as without elements.
  */
-static bool is_written(const epilogue *e, size_t k) {
+static bool epilogue_is_written(const epilogue *e, size_t k) {
   const fnz_arg *value = &graph_of(e)->outputs[k];
   return e->out->data[k].written &&
          (value->tag != FNZ_ARG_VALUE || value->u.value != input_of(e, k));
@@ -82,7 +82,7 @@ static fnz_status list_uses(epilogue *e) {
   for (size_t k = 0; k < e->out->count; k++) {
     const fnzi_pass_output *o = &e->out->data[k];
     const bool ends = k < e->out->mutations;
-    if (ends && is_written(e, k) && !e->writers[input_of(e, k)])
+    if (ends && epilogue_is_written(e, k) && !e->writers[input_of(e, k)])
       e->writers[input_of(e, k)] = e->count + 1;
     if (ends && o->spec.metadata)
       e->movers[input_of(e, k)] = e->count + 1;
@@ -116,7 +116,7 @@ static fnz_status save(epilogue *e, size_t at) {
 static fnz_status check(const epilogue *e, size_t k) {
   const fnzi_pass_output *o = &e->out->data[k];
   const char *name = o->spec.target;
-  if (is_written(e, k) &&
+  if (epilogue_is_written(e, k) &&
       fnzi_has_zero_stride(fnzi_value_at(e->p->to, e->p->into, input_of(e, k))->geometry))
     return fnzi_fail_for(
         e->p->ctx, FNZI_REASON_DIALECT, FNZ_CLASS_UNSUPPORTED, name,
@@ -189,7 +189,7 @@ static fnz_status write_back(epilogue *e, const use *u) {
     args[3] = fnzi_arg_of_int(fnzi_int_offset(g));
     FNZ_TRY(add_node(e, fnzi_emitted_op(FNZI_EMIT_AS_STRIDED_INPLACE), args, 4, g, &value));
   }
-  return is_written(e, u->output) ? copy_into(e, input, g, &u->value) : FNZ_OK;
+  return epilogue_is_written(e, u->output) ? copy_into(e, input, g, &u->value) : FNZ_OK;
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */

@@ -231,7 +231,7 @@ static fnz_status add_args(const search *x, slots *to, const fnzi_script_call *c
 
 /* From the last dimension to the first, sizes before strides: then a stride is the product of two
  * numbers before it. */
-static fnz_status add_value(const search *x, slots *to, const fnz_geometry *g) {
+static fnz_status sizes_add_value(const search *x, slots *to, const fnz_geometry *g) {
   FNZ_TRY(add(x, to, SLOT_FIXED, g ? (int64_t)g->dtype << 8 | g->rank : -1, NULL));
   const bool is_empty = g && fnzi_int_is_empty(g);
   for (uint32_t d = g ? g->rank : 0; d-- > 0;)
@@ -249,7 +249,7 @@ static fnz_status list_slots(const search *x, const fnzi_script *script, slots *
     FNZ_TRY(add(x, to, SLOT_FIXED, call->count, NULL));
     FNZ_TRY(add_args(x, to, call));
     for (uint32_t k = 0; k < call->count; k++)
-      FNZ_TRY(add_value(x, to, script->values.data[call->first + k]));
+      FNZ_TRY(sizes_add_value(x, to, script->values.data[call->first + k]));
   }
   for (size_t k = 0; k < script->results.count; k++)
     FNZ_TRY(add(x, to, SLOT_FIXED, script->results.data[k], NULL));
@@ -274,7 +274,7 @@ static fnz_status was_tried(const search *x, fnzi_point *point, bool *out) {
 }
 
 /* The results have the sizes that are recorded; else the source fails there, too. */
-static bool has_recorded_sizes(const fnzi_script_whole *there, const fnzi_script *script) {
+static bool sizes_has_recorded_sizes(const fnzi_script_whole *there, const fnzi_script *script) {
   if (there->nexpected && script->results.count != there->nexpected)
     return false;
   for (size_t k = 0; k < there->nexpected; k++) {
@@ -305,7 +305,7 @@ static fnz_status try_at(search *x, fnzi_point *point, fnzi_script *script, bool
     return FNZ_OK;
   FNZI_PUSH(ctx, &x->tried, point);
   fnz_status status = x->expander->expand(x->expander, x->arena, &there, script, done);
-  *works = status == FNZ_OK && (!*done || has_recorded_sizes(&there, script));
+  *works = status == FNZ_OK && (!*done || sizes_has_recorded_sizes(&there, script));
   if (status == FNZ_OK && !*works)
     fnzi_script_free(script);
   if (status == FNZ_OK || fnzi_is_final(status) || status == FNZ_INTERNAL)

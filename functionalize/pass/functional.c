@@ -117,7 +117,7 @@ static fnz_status is_functional_node(looking *l, const fnzi_graph *g, const fnzi
 
 /* --- Nodes that a pass would leave out -------------------------------------------------------- */
 /* Numbers cost nothing. `used`: per value. */
-static bool is_needed(const fnzi_node *node, const bool *used) {
+static bool functional_is_needed(const fnzi_node *node, const bool *used) {
   FNZI_EACH_ARG(each, node->outputs, node->noutputs)
     if (fnzi_is_reference(each.arg) && used[each.arg->u.value])
       return true;
@@ -148,7 +148,8 @@ static fnz_status are_needed(looking *l, uint32_t graph, bool *out) {
     if (g->outputs[k].tag == FNZ_ARG_VALUE)
       returned[fnzi_value_memory(l->p, graph, g->outputs[k].u.value)] = true;
   for (size_t n = 0; n < end && *out; n++)
-    *out = is_needed(&g->nodes.data[n], used) && !is_idle(l, g, &g->nodes.data[n], returned);
+    *out = functional_is_needed(&g->nodes.data[n], used) &&
+           !is_idle(l, g, &g->nodes.data[n], returned);
   return FNZ_OK;
 }
 

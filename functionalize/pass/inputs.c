@@ -33,7 +33,7 @@ static bool is_merged(const fnzi_pass *p, uint32_t k) {
 
 /* Adds the value of an input. A merged input has its window of the shared memory as geometry, the
  * others have the traced one. */
-static fnz_status add_value(fnzi_pass *p, uint32_t k, fnz_arg *input) {
+static fnz_status inputs_add_value(fnzi_pass *p, uint32_t k, fnz_arg *input) {
   const fnzi_value *v = &p->graph->values.data[input->u.value];
   const fnz_geometry *g = v->geometry;
   uint32_t value;
@@ -64,7 +64,7 @@ static fnz_status add_inputs(fnzi_pass *p, size_t more) {
   for (uint32_t k = 0; k < count; k++) {
     fnz_input_spec spec = p->from->inputs[k];
     if (is_reference(&inputs[k]))
-      FNZ_TRY(add_value(p, k, &inputs[k]));
+      FNZ_TRY(inputs_add_value(p, k, &inputs[k]));
     if (spec.target)
       FNZ_TRY(fnzi_intern(p->to, spec.target, strlen(spec.target), &spec.target));
     if (is_merged(p, k) && p->alias_sets->first[k] != k)

@@ -58,7 +58,7 @@ static fnz_status find_results(const fnzi_pass *p, const fnzi_node *node, result
 /* Numbers are the recorded ones. If one of two sizes is an expression, both are the same number in
  * each run that gets past the node, which becomes a fact. The recorded one is kept, because later
  * nodes are recorded with it. */
-static bool has_recorded_sizes(fnzi_wrap_alias *a, const fnz_geometry *recorded) {
+static bool nodes_has_recorded_sizes(fnzi_wrap_alias *a, const fnz_geometry *recorded) {
   fnzi_ints *s = a->storage->wrapper->ints;
   const uint32_t rank = a->geometry.rank;
   if (fnzi_same_sizes(&a->geometry, recorded))
@@ -87,7 +87,7 @@ static fnz_status bind(fnzi_pass *p, const results *r, const fnzi_wrap_request *
     if (r->values[i] == UINT64_MAX || (!t && p->last_use[r->values[i]] == p->at))
       continue;
     if (!t || t->alias->geometry.dtype != r->expected[i]->dtype ||
-        !has_recorded_sizes(t->alias, r->expected[i]))
+        !nodes_has_recorded_sizes(t->alias, r->expected[i]))
       return fnzi_fail(p->ctx, FNZ_CLASS_TYPE, NULL,
                        "the recorded sizes or dtype of %s are not what %s gives",
                        p->graph->values.data[r->values[i]].name, request->op->name);

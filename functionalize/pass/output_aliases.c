@@ -153,7 +153,7 @@ fnz_status fnzi_pass_outputs_alias(fnzi_pass *p, fnzi_pass_output_list *out) {
 }
 
 /* --- guards ----------------------------------------------------------------------------------- */
-static bool is_written(const fnzi_pass *p, uint32_t k) {
+static bool aliases_is_written(const fnzi_pass *p, uint32_t k) {
   return p->roots[k]->touched || (!p->roots[k]->storage->nwatched && p->roots[k]->storage->version);
 }
 
@@ -185,7 +185,8 @@ static fnz_status add_disjoint(fnzi_pass *p) {
   const char **names;
   bool *used, any = false;
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
-    any = any || (p->inputs[k] && p->from->inputs[k].kind == FNZ_INPUT_USER && is_written(p, k));
+    any = any ||
+          (p->inputs[k] && p->from->inputs[k].kind == FNZ_INPUT_USER && aliases_is_written(p, k));
   if (!any)
     return FNZ_OK;
   FNZI_NEW(&p->arena, p->graph->values.count, &used);
@@ -194,7 +195,7 @@ static fnz_status add_disjoint(fnzi_pass *p) {
    * base is then read, even where the program itself does not look at it. */
   for (uint32_t k = 0; p->merged && p->alias_sets->shared && k < p->graph->ninputs; k++) {
     const fnzi_pass_merged *merged = &p->merged[p->alias_sets->first[k]];
-    if (p->inputs[k] && merged->root && !merged->name && is_written(p, k))
+    if (p->inputs[k] && merged->root && !merged->name && aliases_is_written(p, k))
       used[p->graph->inputs[merged->base].u.value] = true;
   }
   FNZI_NEW(&p->arena, p->graph->ninputs, &names);

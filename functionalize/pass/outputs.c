@@ -23,7 +23,7 @@ static fnzi_pass_merged *merged_of(const fnzi_pass *p, uint32_t k) {
 }
 
 /* Elements of the input have changed in the memory that it came with. */
-static bool is_written(const fnzi_pass *p, uint32_t k) {
+static bool outputs_is_written(const fnzi_pass *p, uint32_t k) {
   return merged_of(p, k) ? p->roots[k]->touched : p->roots[k]->storage->version > 0;
 }
 
@@ -32,14 +32,14 @@ static bool is_written(const fnzi_pass *p, uint32_t k) {
 static bool must_merge(const fnzi_pass *p, uint32_t k) {
   const fnzi_pass_merged *j = merged_of(p, k);
   if (!j)
-    return is_written(p, k) &&
+    return outputs_is_written(p, k) &&
            (fnzi_pass_alias_sets_overlap(p->alias_sets, k) || p->roots[k]->storage->in_gaps);
   return !j->name && j->base == k && (is_reshaped(p, k) || is_moved(p, k));
 }
 
 /* --- collecting ------------------------------------------------------------------------------- */
-static fnz_status add_value(fnzi_pass *p, fnzi_pass_output_list *out, fnzi_pass_output o,
-                            fnzi_wrap_alias *node) {
+static fnz_status outputs_add_value(fnzi_pass *p, fnzi_pass_output_list *out, fnzi_pass_output o,
+                                    fnzi_wrap_alias *node) {
   fnzi_value_ref *value;
   p->wrapper->source = "";
   p->wrapper->why = fnzi_why_output(out->count);
@@ -74,14 +74,14 @@ static fnz_status add_memory(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t 
   fnzi_pass_output o = {.input = k, .written = true};
   o.spec.kind = FNZ_OUTPUT_MEMORY_MUTATION;
   o.spec.target = target;
-  return add_value(p, out, o, root);
+  return outputs_add_value(p, out, o, root);
 }
 
 static fnz_status add_mutation(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
   const fnz_input_spec *from = &p->from->inputs[k];
   fnz_input_spec *to = &p->to->inputs[k];
   const fnzi_pass_merged *merged = merged_of(p, k);
-  fnzi_pass_output o = {.tensor = p->inputs[k], .input = k, .written = is_written(p, k)};
+  fnzi_pass_output o = {.tensor = p->inputs[k], .input = k, .written = outputs_is_written(p, k)};
   o.spec.target = from->kind == FNZ_INPUT_USER
                       ? p->graph->values.data[p->graph->inputs[k].u.value].name
                       : from->target;
@@ -103,7 +103,7 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_pass_output_list *out, uint32_
   if (to->written && !o.spec.metadata)
     return FNZ_OK;
   o.written = o.written && !left && !to->written;
-  return add_value(p, out, o, p->inputs[k]->alias);
+  return outputs_add_value(p, out, o, p->inputs[k]->alias);
 }
 
 static fnz_status add_user_output(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
@@ -111,7 +111,7 @@ static fnz_status add_user_output(fnzi_pass *p, fnzi_pass_output_list *out, uint
   fnzi_pass_output o = {.spec = p->from->outputs[k], .arg = *a};
   if (a->tag == FNZ_ARG_VALUE) {
     o.tensor = p->tensors[a->u.value];
-    return add_value(p, out, o, o.tensor->alias);
+    return outputs_add_value(p, out, o, o.tensor->alias);
   }
   if (fnzi_is_reference(a)) {
     FNZ_TRY(fnzi_pass_arg_other(p, &o.arg));
@@ -141,7 +141,7 @@ static fnz_status add_outputs(fnzi_pass *p, fnzi_pass_output_list *out) {
 
 /* --- building --------------------------------------------------------------------------------- */
 /* An epilogue needs no value for an input whose sizes change only. */
-static bool is_needed(const fnzi_pass *p, const fnzi_pass_output_list *out, size_t k) {
+static bool outputs_is_needed(const fnzi_pass *p, const fnzi_pass_output_list *out, size_t k) {
   return out->data[k].handle && (!p->epilogue || k >= out->mutations || out->data[k].written);
 }
 
@@ -154,7 +154,7 @@ static size_t list_needed(const fnzi_pass *p, const fnzi_pass_output_list *out,
     const fnzi_pass_output *o = &out->data[k];
     for (size_t i = 0; i < o->writes.count; i++)
       handles[n++] = o->writes.data[i].value;
-    if (!o->writes.count && is_needed(p, out, k))
+    if (!o->writes.count && outputs_is_needed(p, out, k))
       handles[n++] = o->handle;
   }
   return n;
@@ -170,12 +170,12 @@ static fnz_status find_windows(fnzi_pass *p, fnzi_pass_output_list *out, size_t 
   FNZI_NEW(&p->arena, out->count, &handles);
   FNZ_TRY(fnzi_rec_prepare(p->recorder, handles, list_needed(p, out, handles), &p->wrapper->views));
   for (size_t k = 0; k < out->count; k++)
-    if (is_needed(p, out, k))
+    if (outputs_is_needed(p, out, k))
       out->data[k].handle = handles[n++];
   for (size_t k = 0; k < out->mutations; k++) {
     fnzi_pass_output *o = &out->data[k];
     const fnz_arg *input = &fnzi_graph_at(p->to, p->into)->inputs[o->input];
-    if (!is_needed(p, out, k) || o->spec.metadata)
+    if (!outputs_is_needed(p, out, k) || o->spec.metadata)
       continue;
     FNZ_TRY(fnzi_rec_final_find(p->recorder, (uint32_t)input->u.value, o->handle, &p->arena,
                                 &o->writes));
@@ -205,7 +205,7 @@ static fnz_status write_outputs(fnzi_pass *p, fnzi_pass_output_list *out) {
     args[k] = o->arg;
     for (size_t i = 0; i < o->writes.count; i++)
       o->writes.data[i].made = *values++;
-    if (!o->writes.count && is_needed(p, out, k))
+    if (!o->writes.count && outputs_is_needed(p, out, k))
       args[k].u.value = *values++;
     else if (o->handle)
       args[k] = (fnz_arg){.tag = FNZ_ARG_NONE};

@@ -14,8 +14,9 @@
 /* As many windows as the node has results, `count` 0 where `base` has none. An operator that counts
  * from the start of the storage needs the base there, in rows. Without elements strides mean
  * nothing. */
-static fnz_status open_windows(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, const fnz_op *op,
-                               const fnz_geometry *base, fnzi_rec_copy *out) {
+static fnz_status copies_open_windows(fnzi_rec_tape *r, const fnzi_rec_tape_node *n,
+                                      const fnz_op *op, const fnz_geometry *base,
+                                      fnzi_rec_copy *out) {
   const fnzi_view *view = fnzi_view_find(op);
   size_t count;
   out->count = 0;
@@ -67,7 +68,7 @@ static const fnz_geometry *base_of(const fnzi_rec_tape *r, const fnzi_rec_tape_n
  * possible, and only a contiguous clone has the recorded layout of the copy. */
 static fnz_status find_form(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, bool known,
                             fnzi_rec_copy *c) {
-  FNZ_TRY(open_windows(r, n, c->view, base_of(r, n), c));
+  FNZ_TRY(copies_open_windows(r, n, c->view, base_of(r, n), c));
   if (known && lie_as_recorded(r, n, c))
     c->form = FNZI_REC_COPY_IS_VIEW;
   else if ((known || !fnzi_rec_goes_by_strides(c->view)) && clones_lie_as_recorded(r, n, c))
@@ -78,7 +79,7 @@ static fnz_status find_form(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, bool 
     if (!base || base->is_conj || base->is_neg)
       return FNZ_OK;
     FNZ_TRY(fnzi_contiguous_like(r->program->ints, &r->arena, base, &c->cloned));
-    FNZ_TRY(open_windows(r, n, c->view, c->cloned, c));
+    FNZ_TRY(copies_open_windows(r, n, c->view, c->cloned, c));
     if (lie_as_recorded(r, n, c))
       c->form = FNZI_REC_COPY_VIEWS_CLONE;
     return FNZ_OK;
@@ -147,7 +148,7 @@ static fnz_status mend_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, bool *chang
       !n->args[0].u.value)
     return FNZ_OK;
   const fnz_geometry *base = base_of(r, n);
-  FNZ_TRY(open_windows(r, n, n->op, base, &copy));
+  FNZ_TRY(copies_open_windows(r, n, n->op, base, &copy));
   if (copy.count || !base || fnzi_int_is_empty(base))
     return FNZ_OK;
   n->op = fnz_op_member(n->op, FNZ_MEMBER_VIEW_COPY);

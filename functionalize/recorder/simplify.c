@@ -46,7 +46,7 @@ typedef struct viewing {
 } viewing;
 
 /* Its windows in the frame `g` of `base`; `count` 0 when they are not known. */
-static fnz_status open_windows(fnzi_rec_simplifier *t, viewing *l, const fnz_geometry *g) {
+static fnz_status simplify_open_windows(fnzi_rec_simplifier *t, viewing *l, const fnz_geometry *g) {
   const fnzi_rec_tape_node *n = &t->tape->nodes.data[l->node];
   const fnzi_op_call call = {n->op, n->args, n->op->nparams};
   fnz_status status = fnzi_view_forward((fnzi_int_space){t->tape->program->ints, t->scratch},
@@ -169,12 +169,12 @@ static fnz_status simplify_view(fnzi_rec_simplifier *t, uint32_t node, bool *don
   if (s && s->kind == FNZI_FACT_VIEW_OF && s->real == l.real &&
       !fnzi_view_counts_from_storage(l.view)) {
     l.base = s->base;
-    FNZ_TRY(open_windows(t, &l, s->window));
+    FNZ_TRY(simplify_open_windows(t, &l, s->window));
   }
   if (!l.count) {
     l.base = l.from;
     FNZ_TRY(fnzi_rec_simplify_frame(t, l.from, l.real, &frame));
-    FNZ_TRY(open_windows(t, &l, frame));
+    FNZ_TRY(simplify_open_windows(t, &l, frame));
   }
   *done = l.count > 0;
   for (size_t k = 0; k < l.count; k++) {

@@ -188,7 +188,7 @@ static fnz_status inplace_view_request(fnz_wrapper *wrapper, fnzi_wrap_request *
 }
 
 /* --- the table of contents -------------------------------------------------------------------- */
-static fnz_status refuse(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
+static fnz_status dispatch_refuse(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   if (fnzi_op_is_custom(r->op))
     return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "%s returns a view of an argument, and a schema does not say of which "
@@ -373,5 +373,5 @@ fnz_status fnzi_wrap_dispatch(fnz_wrapper *wrapper, fnzi_wrap_request *request) 
   case FNZI_ACTION_UNKNOWN:
     break;
   }
-  return refuse(wrapper, request);
+  return dispatch_refuse(wrapper, request);
 }

@@ -46,7 +46,7 @@ static double filled(const fnzi_wrap_interval *m, size_t count, int64_t period) 
 }
 
 /* Chooses the axis for one storage: that on which its windows fill least. */
-static void lay_out(fnzi_wrap_interval *m, size_t count) {
+static void intervals_lay_out(fnzi_wrap_interval *m, size_t count) {
   const fnzi_wrap_alias *root = m->tensor->alias->storage->root;
   int64_t bytes = (int64_t)fnzi_dtype(root->geometry.dtype)->bytes;
   int64_t period = root->high.bits > 0 ? root->high.bits : 1, step;
@@ -127,7 +127,7 @@ static fnz_status sort(fnz_wrapper *wrapper, fnzi_wrap_interval_index *index, si
     fnzi_wrap_interval *m = &index->intervals[k];
     const size_t count = end - k;
     if (count > 1 && !wrapper->ints)
-      lay_out(m, count);
+      intervals_lay_out(m, count);
     qsort(m, count, sizeof *m, by_low);
     for (size_t j = 0; j < count; j++)
       m[j].reach = j && m[j - 1].reach > m[j].high ? m[j - 1].reach : m[j].high;
@@ -139,7 +139,8 @@ static fnz_status sort(fnz_wrapper *wrapper, fnzi_wrap_interval_index *index, si
   return FNZ_OK;
 }
 
-static void add(fnzi_wrap_interval_index *index, fnz_tensor *tensor, size_t at, bool is_written) {
+static void intervals_add(fnzi_wrap_interval_index *index, fnz_tensor *tensor, size_t at,
+                          bool is_written) {
   size_t k = index->is_small ? 0 : index->count;
   while (k < index->count && !is_same(index->intervals[k].tensor, tensor))
     k++;
@@ -168,9 +169,9 @@ fnz_status fnzi_wrap_interval_index_build(fnz_wrapper *wrapper, fnz_tensor *cons
     FNZI_NEW(&wrapper->scratch, named, &out->interval_of);
   }
   for (size_t i = 0; i < nwritten; i++)
-    add(out, written[i], i, true);
+    intervals_add(out, written[i], i, true);
   for (size_t i = 0; i < nread; i++)
-    add(out, read[i], nwritten + i, false);
+    intervals_add(out, read[i], nwritten + i, false);
   return out->is_small ? FNZ_OK : sort(wrapper, out, nwritten + nread);
 }
 

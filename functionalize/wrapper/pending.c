@@ -20,8 +20,8 @@ static fnzi_int higher(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   return fnzi_int_is_at_least(s, b, a) ? b : fnzi_int_is_at_least(s, a, b) ? a : FNZI_INT_NONE;
 }
 
-static fnz_status add(fnz_wrapper *wrapper, fnzi_wrap_pending *p, const fnzi_wrap_alias *a,
-                      bool *fits) {
+static fnz_status pending_add(fnz_wrapper *wrapper, fnzi_wrap_pending *p, const fnzi_wrap_alias *a,
+                              bool *fits) {
   const fnzi_wrap_pending_write w = {a->value, a->source, a->writer,
                                      a->view_call ? a->view_call->node : NULL};
   const uint32_t index = (uint32_t)p->writes.count;
@@ -56,7 +56,7 @@ fnz_status fnzi_wrap_pending_add(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
       return fnzi_no_memory(wrapper->ctx);
     *s->pending = (fnzi_wrap_pending){.tiling.ints = wrapper->ints};
   }
-  fnz_status status = add(wrapper, s->pending, a, done);
+  fnz_status status = pending_add(wrapper, s->pending, a, done);
   if (!s->pending->writes.count)
     fnzi_wrap_pending_drop(s);
   return status;
@@ -85,7 +85,8 @@ static void explain(fnz_wrapper *wrapper, const fnzi_wrap_pending_write *w) {
 }
 
 /* All of the root at once. */
-static fnz_status join(fnz_wrapper *wrapper, const fnzi_wrap_pending *p, fnzi_wrap_alias *root) {
+static fnz_status pending_join(fnz_wrapper *wrapper, const fnzi_wrap_pending *p,
+                               fnzi_wrap_alias *root) {
   const fnzi_tiling *t = &p->tiling;
   const fnz_geometry *result;
   fnz_arg *items;
@@ -148,8 +149,8 @@ fnz_status fnzi_wrap_pending_apply(fnz_wrapper *wrapper, fnzi_wrap_storage *s) {
   const fnzi_arena outer = wrapper->scratch;
   s->pending = NULL;
   fnzi_arena_init(&wrapper->scratch, wrapper->ctx);
-  fnz_status status =
-      fnzi_tiling_covers(&p->tiling) ? join(wrapper, p, s->root) : scatter_all(wrapper, p, s->root);
+  fnz_status status = fnzi_tiling_covers(&p->tiling) ? pending_join(wrapper, p, s->root)
+                                                     : scatter_all(wrapper, p, s->root);
   fnzi_arena_free(&wrapper->scratch);
   wrapper->scratch = outer;
   wrapper->source = reader;

@@ -107,7 +107,7 @@ void fnzi_wrap_alias_release(fnzi_wrap_alias *alias) {
 /* --- view calls --------------------------------------------------------------------------------
  */
 
-static void copy_args(fnz_arg *to, const fnz_arg *args, size_t nargs) {
+static void storage_copy_args(fnz_arg *to, const fnz_arg *args, size_t nargs) {
   fnz_arg *items = to + nargs;
   memcpy(to, args, nargs * sizeof *args);
   for (size_t i = 0; i < nargs; i++) {
@@ -140,7 +140,7 @@ static fnz_status view_call_new(fnz_wrapper *wrapper, const fnzi_view *view,
   o->refs = 1; /* until its windows are open */
   o->count = (uint32_t)count;
   fnz_arg *args = (fnz_arg *)((char *)o + head);
-  copy_args(args, call->args, call->nargs);
+  storage_copy_args(args, call->args, call->nargs);
   o->call = (fnzi_op_call){call->op, args, call->nargs};
   *out = o;
   return FNZ_OK;

@@ -79,7 +79,7 @@ static fnz_status read_number(masked_write *c) {
 
 /* Along dimension d all elements of the target are one: takes its first slice and any() of the
  * mask. */
-static fnz_status join(masked_write *c, uint32_t d) {
+static fnz_status masked_join(masked_write *c, uint32_t d) {
   const fnz_op *any = &fnzi_ops[FNZI_ATEN_any__dim];
   const fnz_geometry *g = fnzi_wrap_geometry(c->target.u.tensor),
                      *mask = fnzi_wrap_geometry(c->mask.u.tensor), *result;
@@ -159,7 +159,7 @@ static fnz_status split(masked_write *c, int number) {
   const fnz_geometry *g = fnzi_wrap_geometry(c->target.u.tensor);
   for (uint32_t d = 0; d < g->rank; d++)
     if (g->strides[d] == 0 && g->sizes[d] > 1)
-      FNZ_TRY(join(c, d));
+      FNZ_TRY(masked_join(c, d));
   return leave_call(c);
 }
 

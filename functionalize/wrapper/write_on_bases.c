@@ -17,7 +17,7 @@ typedef struct bases {
   size_t count;
 } bases;
 
-static fnz_status refuse(const bases *b, const char *why) {
+static fnz_status on_bases_refuse(const bases *b, const char *why) {
   return fnzi_fail_for(b->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
                        "%s writes two arguments that share memory, and %s; clone() one of them",
                        b->c->call.op->name, why);
@@ -30,13 +30,13 @@ static fnz_status base_of(bases *b, const fnz_tensor *t, size_t *out) {
     if (b->roots[*out] == root)
       return FNZ_OK;
   if (fnzi_wrap_geometry(t)->dtype != root->geometry.dtype)
-    return refuse(b, "one of them shows it as another element type");
+    return on_bases_refuse(b, "one of them shows it as another element type");
   /* All elements of the memory of `root`, in their order. */
   const fnz_geometry *g = &root->geometry;
   const int64_t numel = fnz_geometry_numel(g), one = 1;
   const fnz_geometry flat = {.dtype = g->dtype, .rank = 1, .sizes = &numel, .strides = &one};
   if (!fnzi_is_dense(g) || g->offset != 0 || g->is_conj || g->is_neg)
-    return refuse(b, "its tensors do not fill that memory");
+    return on_bases_refuse(b, "its tensors do not fill that memory");
   FNZ_TRY(fnzi_wrap_alias_window(b->wrapper, root, &flat, &b->flats[b->count]));
   b->roots[b->count++] = root;
   return FNZ_OK;
@@ -48,7 +48,7 @@ typedef struct numbers {
   uint32_t count;
 } numbers;
 
-static void add(numbers *n, const int64_t *values, uint32_t count) {
+static void on_bases_add(numbers *n, const int64_t *values, uint32_t count) {
   for (uint32_t i = 0; i < count; i++)
     n->data[n->count++] = fnzi_arg_int(values[i]);
 }
@@ -57,17 +57,17 @@ static fnz_status add_window(bases *b, const fnz_arg *written, numbers *n) {
   const int64_t none = -1;
   size_t base;
   if (written->tag != FNZ_ARG_VALUE) {
-    add(n, &none, 1);
+    on_bases_add(n, &none, 1);
     return FNZ_OK;
   }
   const fnz_geometry *g = fnzi_wrap_geometry(written->u.tensor);
   if (g->is_conj || g->is_neg)
-    return refuse(b, "one of them has a conjugate or negative bit");
+    return on_bases_refuse(b, "one of them has a conjugate or negative bit");
   FNZ_TRY(base_of(b, written->u.tensor, &base));
   const int64_t head[] = {(int64_t)base, g->rank, g->offset};
-  add(n, head, 3);
-  add(n, g->sizes, g->rank);
-  add(n, g->strides, g->rank);
+  on_bases_add(n, head, 3);
+  on_bases_add(n, g->sizes, g->rank);
+  on_bases_add(n, g->strides, g->rank);
   return FNZ_OK;
 }
 
@@ -78,7 +78,7 @@ static fnz_status windows(bases *b, const fnzi_param *p, const fnz_arg *written,
   numbers n = {.count = 0};
   FNZI_NEW(&b->wrapper->scratch, 1 + items * (3 + 2 * (size_t)FNZ_MAX_RANK), &n.data);
   if (p->is_list)
-    add(&n, &length, 1);
+    on_bases_add(&n, &length, 1);
   for (uint32_t i = 0; i < items && (is_list || !p->is_list); i++)
     FNZ_TRY(add_window(b, is_list ? &written->u.list[i] : written, &n));
   *out = (fnz_arg){.tag = FNZ_ARG_LIST, .count = n.count, .u.list = n.data};
@@ -116,14 +116,14 @@ static fnz_status make_args(bases *b, fnz_arg **out) {
 
 /* --- the call --------------------------------------------------------------------------------- */
 /* Results that are new, as the trace records them, then the bases. *own counts the new ones. */
-static fnz_status expect(const bases *b, const fnz_geometry ***out, size_t *own) {
+static fnz_status on_bases_expect(const bases *b, const fnz_geometry ***out, size_t *own) {
   *own = 0;
   FNZI_NEW(&b->wrapper->scratch, b->c->nreturned + b->count, out);
   for (size_t i = 0; i < b->c->nreturned; i++) {
     if (b->c->slots[i].param)
       continue;
     if (!b->c->slots[i].recorded)
-      return refuse(b, "the program does not say what it returns");
+      return on_bases_refuse(b, "the program does not say what it returns");
     (*out)[(*own)++] = b->c->slots[i].recorded;
   }
   for (size_t k = 0; k < b->count; k++)
@@ -141,7 +141,7 @@ static fnz_status call(bases *b) {
   for (size_t k = 0; k < b->c->count; k++)
     if (b->c->slots[k].target)
       FNZ_TRY(base_of(b, b->c->slots[k].target, &unused));
-  FNZ_TRY(expect(b, &expected, &own));
+  FNZ_TRY(on_bases_expect(b, &expected, &own));
   FNZ_TRY(make_args(b, &args));
   FNZ_TRY(fnzi_wrap_apply_values(b->wrapper, (fnzi_op_call){b->form, args, b->form->nparams},
                                  expected, own + b->count, &first, &count));
@@ -160,7 +160,7 @@ static fnz_status call(bases *b) {
 fnz_status fnzi_wrap_write_on_bases(const fnzi_wrap_twin_call *c) {
   bases b = {.c = c, .wrapper = c->wrapper, .form = fnzi_op_on_bases(c->call.op)};
   if (!b.form || fnzi_wrap_has_words(c->request->args, c->call.op->nparams))
-    return refuse(&b, b.form ? "sizes are not fixed" : "it has no form for that");
+    return on_bases_refuse(&b, b.form ? "sizes are not fixed" : "it has no form for that");
   fnz_status status = call(&b);
   for (size_t k = 0; k < b.count; k++)
     fnzi_wrap_alias_release(b.flats[k]);

@@ -196,7 +196,7 @@ static fnz_status wait_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
 }
 
 /* --- the rest --------------------------------------------------------------------------------- */
-static fnz_status refuse(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
+static fnz_status rules_refuse(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   if (fnzi_op_is_custom(r->op))
     return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "%s writes an argument and returns a view of one; return a copy, declared "
@@ -261,5 +261,5 @@ fnz_status fnzi_wrap_write_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
   case FNZI_MUTATION_REFUSED:
     break;
   }
-  return refuse(wrapper, r);
+  return rules_refuse(wrapper, r);
 }

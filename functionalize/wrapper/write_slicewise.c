@@ -28,7 +28,8 @@ fnz_status fnzi_wrap_slice_arg(const fnz_geometry *target, uint32_t dim, int64_t
   return fnzi_wrap_open_window(arg->u.tensor, FNZI_STEP_SLICE, args, 5, holder, &arg->u.tensor);
 }
 
-static fnz_status copy_args(fnz_wrapper *wrapper, const fnzi_wrap_request *r, fnz_arg **out) {
+static fnz_status slicewise_copy_args(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
+                                      fnz_arg **out) {
   FNZI_NEW(&wrapper->scratch, r->op->nparams, out);
   memcpy(*out, r->args, r->op->nparams * sizeof **out);
   return FNZ_OK;
@@ -38,7 +39,7 @@ static fnz_status make_slice(fnz_wrapper *wrapper, const fnzi_wrap_request *whol
                              fnzi_wrap_request *part) {
   fnz_arg *args;
   FNZ_TRY(fnzi_wrap_check_slack(wrapper, whole->op));
-  FNZ_TRY(copy_args(wrapper, whole, &args));
+  FNZ_TRY(slicewise_copy_args(wrapper, whole, &args));
   for (size_t i = 0; i < whole->op->nparams; i++)
     if (args[i].tag == FNZ_ARG_VALUE)
       FNZ_TRY(
@@ -51,7 +52,7 @@ static fnz_status make_slice(fnz_wrapper *wrapper, const fnzi_wrap_request *whol
 static fnz_status make_first_slice(fnz_wrapper *wrapper, const fnzi_wrap_request *whole, size_t k,
                                    fnzi_wrap_request *part) {
   fnz_arg *args;
-  FNZ_TRY(copy_args(wrapper, whole, &args));
+  FNZ_TRY(slicewise_copy_args(wrapper, whole, &args));
   FNZ_TRY(fnzi_wrap_slice_arg(whole->parts.target, whole->parts.dim, (int64_t)k, &args[0], part));
   part->args = args;
   part->is_slice = true;

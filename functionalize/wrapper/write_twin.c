@@ -139,8 +139,8 @@ static fnz_status find_dtype(fnzi_wrap_twin_call *c) {
 /* How eager lays out an out= argument that it resizes to these sizes: an elementwise operator as
  * its operands are laid out, whatever the trace records; but an operator that PyTorch generated
  * from the functional one copies the result into rows. */
-static fnz_status lay_out(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
-                          const fnz_geometry *sizes, fnz_geometry *out) {
+static fnz_status twin_lay_out(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
+                               const fnz_geometry *sizes, fnz_geometry *out) {
   const fnz_geometry **operands;
   fnz_tensor **reads;
   size_t count;
@@ -207,11 +207,11 @@ static fnz_status expect_slot(const fnzi_wrap_twin_call *c, fnzi_wrap_slot *s) {
     return fnzi_strided_like(&c->wrapper->scratch, target, &s->expected);
   if (!s->resized)
     return fnzi_dense_as(c->wrapper->ints, &c->wrapper->scratch, target, dtype, &s->expected);
-  FNZ_TRY(lay_out(c, s, s->recorded, &resized));
+  FNZ_TRY(twin_lay_out(c, s, s->recorded, &resized));
   return fnzi_dense_as(c->wrapper->ints, &c->wrapper->scratch, &resized, dtype, &s->expected);
 }
 
-static fnz_status expect(fnzi_wrap_twin_call *c) {
+static fnz_status twin_expect(fnzi_wrap_twin_call *c) {
   for (size_t k = 0; k < c->count; k++) {
     fnzi_wrap_slot *s = &c->slots[k];
     if (!s->param)
@@ -249,7 +249,7 @@ static fnz_status store(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
                        "%s: the result does not have the sizes of `%s`; give it those sizes",
                        c->call.op->name, s->param->name);
     fnz_geometry like, resized;
-    FNZ_TRY(lay_out(c, s, value->geometry, &like));
+    FNZ_TRY(twin_lay_out(c, s, value->geometry, &like));
     FNZ_TRY(fnzi_wrap_resized_geometry(c->wrapper, s->target, &like, &resized));
     FNZ_TRY(fnzi_wrap_twin_check_resized(c, s, &resized));
     FNZ_TRY(fnzi_wrap_resize(c->wrapper, c->call.op, s->target, &like));
@@ -312,7 +312,7 @@ static fnz_status evaluate(fnzi_wrap_twin_call *c) {
   fnz_arg *args;
   size_t first, count;
   FNZ_TRY(find_dtype(c));
-  FNZ_TRY(expect(c));
+  FNZ_TRY(twin_expect(c));
   FNZI_NEW(&c->wrapper->scratch, c->count, &expected);
   for (size_t k = 0; k < c->count; k++)
     expected[k] = c->slots[k].expected;

@@ -146,8 +146,8 @@ fnz_status fnzi_krn_result_get_as(fnzi_krn_call *call, size_t k, fnz_dtype dtype
 
 /* --- Channels last ----------------------------------------------------------------------- */
 /* Finds the array with its channels behind the `spatial` last dimensions. */
-static fnz_status turn(fnzi_krn_call *call, const fnzi_krn_array *array, uint32_t spatial,
-                       const fnzi_krn_array **out) {
+static fnz_status dense_turn(fnzi_krn_call *call, const fnzi_krn_array *array, uint32_t spatial,
+                             const fnzi_krn_array **out) {
   const fnz_geometry *from = &array->place;
   uint32_t channels = from->rank - 1 - spatial;
   int64_t *sizes, *strides;
@@ -168,14 +168,14 @@ static fnz_status turn(fnzi_krn_call *call, const fnzi_krn_array *array, uint32_
 fnz_status fnzi_krn_channels_last_get_as(fnzi_krn_call *call, const fnzi_krn_array *array,
                                          uint32_t spatial, fnz_dtype dtype, const void **out) {
   const fnzi_krn_array *turned;
-  FNZ_TRY(turn(call, array, spatial, &turned));
+  FNZ_TRY(dense_turn(call, array, spatial, &turned));
   return fnzi_krn_dense_get_as(call, turned, dtype, out);
 }
 
 fnz_status fnzi_krn_channels_last_result(fnzi_krn_call *call, size_t k, uint32_t spatial,
                                          fnz_dtype dtype, void **out) {
   const fnzi_krn_array *turned;
-  FNZ_TRY(turn(call, call->outputs[k], spatial, &turned));
+  FNZ_TRY(dense_turn(call, call->outputs[k], spatial, &turned));
   return result_of(call, turned, dtype, out);
 }
 

@@ -3,7 +3,7 @@
 #include "kernels/cpu/cpu.h"
 
 /* Eager's words where the program has none. */
-static const char *words_of(const fnzi_krn_call *call) {
+static const char *assert_words_of(const fnzi_krn_call *call) {
   const char *given = fnzi_krn_named_string(call, "assert_msg");
   if (*given)
     return given;
@@ -12,7 +12,7 @@ static const char *words_of(const fnzi_krn_call *call) {
              : "Expected Tensor with single nonzero value, but got zero";
 }
 
-static fnz_status record(fnzi_krn_call *call, const void *truth) {
+static fnz_status assert_record(fnzi_krn_call *call, const void *truth) {
   const int64_t one = 1;
   fnzi_krn_window window;
   fnzi_krn_window_dense(&window, FNZ_BOOL, 1, &one, truth);
@@ -25,11 +25,11 @@ fnz_status fnzi_kernel_assert(fnzi_krn_call *call) {
   const void *truth;
   FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), FNZ_BOOL, &truth));
   if (call->record)
-    return record(call, truth);
+    return assert_record(call, truth);
   if (*(const uint8_t *)truth)
     return FNZ_OK;
   return fnzi_fail(call->ctx, FNZ_CLASS_BOUNDS, "", "the assertion of the program fails: %.200s",
-                   words_of(call));
+                   assert_words_of(call));
 }
 
 fnz_status fnzi_kernel_assert_token(fnzi_krn_call *call) {

@@ -63,7 +63,8 @@ static int64_t offset(const attention *a, const side *s, int64_t index) {
 }
 
 /* Rows of a head from row `first` on, as a matrix. */
-static fnzi_cpu_matrix rows_of(const attention *a, const side *s, int64_t head, int64_t first) {
+static fnzi_cpu_matrix attention_rows_of(const attention *a, const side *s, int64_t head,
+                                         int64_t first) {
   int64_t at = offset(a, s, head) + first * s->row;
   const void *data = (const char *)s->cells + at * (int64_t)fnzi_dtype(s->dtype)->bytes;
   return (fnzi_cpu_matrix){data, s->row, 1, s->kind};
@@ -232,7 +233,8 @@ static void drop(const attention *a, int64_t head, int64_t first, int64_t count,
 }
 
 /* The order of a times b, as chosen for all keys in dense memory, with rows of b `b_row` apart. */
-static void choose_order(fnzi_cpu_product *p, bool is_transposed, int64_t b_row, float *panels) {
+static void attention_choose_order(fnzi_cpu_product *p, bool is_transposed, int64_t b_row,
+                                   float *panels) {
   const fnzi_cpu_matrix dense = {.row = b_row, .col = 1};
   const fnzi_cpu_matrix b = is_transposed ? transposed(dense) : dense;
   p->order = fnzi_cpu_product_order(p, &p->a, &b);
@@ -242,7 +244,7 @@ static void choose_order(fnzi_cpu_product *p, bool is_transposed, int64_t b_row,
 /* Queries as F32, dense, in the room of the thread where they are something else. */
 static fnzi_cpu_matrix queries_of(const attention *a, int64_t head, int64_t first, int64_t count,
                                   int lane) {
-  fnzi_cpu_matrix q = rows_of(a, &a->q, head, first);
+  fnzi_cpu_matrix q = attention_rows_of(a, &a->q, head, first);
   if (q.kind == FNZI_ROW_F32)
     return q;
   float *to = a->queries_f32 + (int64_t)lane * TILE * a->width;
@@ -258,8 +260,8 @@ static void score(const attention *a, int64_t head, int64_t first, const span *s
   fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = seen->count, .k = a->width};
   p.a = queries_of(a, head, first, count, lane);
   p.c = room(&a->scores[lane], seen->first), p.c_row = seen->count, p.alpha = a->scale;
-  choose_order(&p, true, a->width, a->panels + (int64_t)lane * PANEL_CELLS);
-  p.b = transposed(rows_of(a, &a->k, head, seen->first));
+  attention_choose_order(&p, true, a->width, a->panels + (int64_t)lane * PANEL_CELLS);
+  p.b = transposed(attention_rows_of(a, &a->k, head, seen->first));
   p.n = seen->end - seen->first;
   fnzi_cpu_product_run(&p, 0);
   if (a->scores[lane].f)
@@ -270,20 +272,20 @@ static void score(const attention *a, int64_t head, int64_t first, const span *s
     drop(a, head, first, count, seen->count, lane);
 }
 
-static void tile(const void *user, int64_t index, int lane) {
+static void attention_tile(const void *user, int64_t index, int lane) {
   const attention *a = user;
   int64_t head = index / a->tiles, first = index % a->tiles * TILE;
   int64_t count = fnzi_cpu_least(TILE, a->queries - first);
   const span seen = seen_by(a, head, first, count);
   score(a, head, first, &seen, lane);
   fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = a->out_width, .alpha = 1};
-  p.k = seen.count, p.b = rows_of(a, &a->v, head, 0);
+  p.k = seen.count, p.b = attention_rows_of(a, &a->v, head, 0);
   p.a = (fnzi_cpu_matrix){.data = room(&a->scores[lane], 0), .row = seen.count, .col = 1};
   p.c = room(&a->out, (head * a->queries + first) * a->out_width), p.c_row = a->out_width;
-  choose_order(&p, false, a->out_width, a->panels + (int64_t)lane * PANEL_CELLS);
+  attention_choose_order(&p, false, a->out_width, a->panels + (int64_t)lane * PANEL_CELLS);
   const span weighed = weighed_by(a, &p, &seen);
   p.a.data = room(&a->scores[lane], weighed.first);
-  p.b = rows_of(a, &a->v, head, weighed.first);
+  p.b = attention_rows_of(a, &a->v, head, weighed.first);
   p.k = weighed.end - weighed.first;
   fnzi_cpu_product_run(&p, 0);
 }
@@ -413,7 +415,7 @@ static fnz_status record_dropout(fnzi_krn_call *call, attention *a) {
   return call->record->attend(call->record->user, &kept, a->kept_factor);
 }
 
-static fnz_status open(fnzi_krn_call *call, attention *a) {
+static fnz_status attention_open(fnzi_krn_call *call, attention *a) {
   a->causal = fnzi_krn_named_bool(call, "is_causal", false);
   a->scale = fnzi_krn_named_float(call, "scale", 1 / sqrt((double)a->width));
   FNZ_TRY(open_side(call, a, 0, &a->q));
@@ -434,9 +436,9 @@ fnz_status fnzi_kernel_attention(fnzi_krn_call *call) {
   open_sizes(call, a);
   if (call->record)
     return record_dropout(call, a);
-  FNZ_TRY(open(call, a));
+  FNZ_TRY(attention_open(call, a));
   for (uint32_t i = 0; i < a->rank; i++)
     heads *= a->sizes[i];
-  fnzi_cpu_rows_spread(call, heads * a->tiles, TILE * a->keys, tile, a);
+  fnzi_cpu_rows_spread(call, heads * a->tiles, TILE * a->keys, attention_tile, a);
   return FNZ_OK;
 }

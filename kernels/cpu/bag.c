@@ -15,7 +15,7 @@ typedef struct bags {
 } bags;
 
 /* One product or sum, rounded as the elements are. */
-static double rounded(const bags *o, double x) {
+static double bag_rounded(const bags *o, double x) {
   return o->out.d ? x : (double)(float)x;
 }
 
@@ -40,7 +40,7 @@ static void add_scaled(const bags *o, int64_t bag) {
       continue;
     for (int64_t k = 0; k < width; k++) {
       double x = scale * fnzi_cpu_real_at(&o->rows, o->index[i] * width + k);
-      fnzi_cpu_real_put(&o->out, to + k, rounded(o, fnzi_cpu_real_at(&sums, to + k) + x));
+      fnzi_cpu_real_put(&o->out, to + k, bag_rounded(o, fnzi_cpu_real_at(&sums, to + k) + x));
     }
   }
 }
@@ -156,8 +156,8 @@ typedef struct recording {
   fnzi_krn_window windows[6]; /* indices, offsets, and more */
 } recording;
 
-static fnz_status record(recording *t, const char *name, int64_t count, uint32_t nwindows,
-                         uint32_t nresults, bool checks) {
+static fnz_status bag_record(recording *t, const char *name, int64_t count, uint32_t nwindows,
+                             uint32_t nresults, bool checks) {
   const fnzi_krn_formula f = {.name = name,
                               .count = count,
                               .windows = t->windows,
@@ -182,7 +182,7 @@ static fnz_status record_open(fnzi_krn_call *call, const bags *o, recording *t) 
                                 b->is_short && b->bags < given, fnzi_cpu_reals_present(&o->scale)}};
   fnzi_krn_window_dense(&t->windows[0], FNZ_I64, 1, &b->count, data[0]);
   fnzi_krn_window_dense(&t->windows[1], FNZ_I64, 1, &given, data[1]);
-  return record(t, "bag_checked", b->count > b->bags ? b->count : b->bags, 2, 0, true);
+  return bag_record(t, "bag_checked", b->count > b->bags ? b->count : b->bags, 2, 0, true);
 }
 
 /* As give_kept(), by a formula of so many numbers. */
@@ -194,11 +194,11 @@ static fnz_status record_kept(recording *t, size_t k, const char *name, int64_t 
     return fnzi_krn_array_fill(t->call, t->call->outputs[k], &zero);
   FNZ_TRY(fnzi_krn_result_get_as(t->call, k, FNZ_I64, &out));
   fnzi_krn_window_dense(&t->windows[2], FNZ_I64, 1, &count, out);
-  return record(t, name, count, 3, 1, false);
+  return bag_record(t, name, count, 3, 1, false);
 }
 
 /* The largest come with their rows, which have a result or none. */
-static fnz_status record_largest(recording *t, const bags *o) {
+static fnz_status bag_record_largest(recording *t, const bags *o) {
   fnzi_krn_call *call = t->call;
   const fnz_arg zero = {.tag = FNZ_ARG_INT};
   int64_t count = o->b.bags * o->b.width;
@@ -211,7 +211,7 @@ static fnz_status record_largest(recording *t, const bags *o) {
     FNZ_TRY(fnzi_krn_room_take(call, count, sizeof(int64_t), &rows));
   fnzi_cpu_reals_window(&y, count, &t->windows[3]);
   fnzi_krn_window_dense(&t->windows[4], FNZ_I64, 1, &count, rows);
-  FNZ_TRY(record(t, "bag_largest", count, 5, 2, false));
+  FNZ_TRY(bag_record(t, "bag_largest", count, 5, 2, false));
   return kept ? FNZ_OK : fnzi_krn_array_fill(call, call->outputs[3], &zero);
 }
 
@@ -224,11 +224,11 @@ static fnz_status record_bags(fnzi_krn_call *call, bags *o) {
   FNZ_TRY(record_open(call, o, &t));
   fnzi_cpu_reals_window(&o->rows, o->b.rows * o->b.width, &t.windows[2]);
   if (largest) {
-    FNZ_TRY(record_largest(&t, o));
+    FNZ_TRY(bag_record_largest(&t, o));
   } else {
     fnzi_cpu_reals_window(scale, o->b.count, &t.windows[3]);
     fnzi_cpu_reals_window(&y, count, &t.windows[4]);
-    FNZ_TRY(record(&t, "bag_sum", count, 5, 1, false));
+    FNZ_TRY(bag_record(&t, "bag_sum", count, 5, 1, false));
   }
   FNZ_TRY(record_kept(&t, 1, "bag_of", o->b.count));
   FNZ_TRY(record_kept(&t, 2, sum ? NULL : "bag_size", o->b.bags));

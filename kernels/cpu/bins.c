@@ -10,7 +10,7 @@
 #include "kernels/cpu/bins_values.h"
 #undef VALUE
 
-static fnz_status record(fnzi_krn_call *call, const fnzi_krn_formula *f) {
+static fnz_status bins_record(fnzi_krn_call *call, const fnzi_krn_formula *f) {
   return call->record->formula(call->record->user, f);
 }
 
@@ -154,8 +154,8 @@ fnz_status fnzi_kernel_repeats(fnzi_krn_call *call) {
 }
 
 /* --- Places of triangles ----------------------------------------------------------------- */
-static fnz_status record_places(fnzi_krn_call *call, const fnzi_meta_triangle *t, int64_t count,
-                                const void *out) {
+static fnz_status bins_record_places(fnzi_krn_call *call, const fnzi_meta_triangle *t,
+                                     int64_t count, const void *out) {
   const int64_t integers[] = {t->rows, t->columns, t->offset, t->upper, count};
   fnzi_cpu_recording recorded = {.f = {.nwindows = 0}};
   fnzi_cpu_record_window(&recorded, FNZ_I64, 2 * count, out);
@@ -169,7 +169,7 @@ fnz_status fnzi_kernel_triangle_places(fnzi_krn_call *call) {
   void *out;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
   if (call->record)
-    return record_places(call, &t, count, out);
+    return bins_record_places(call, &t, count, out);
   for (int64_t i = 0; i < t.rows; i++) {
     fnzi_meta_triangle_columns(&t, i, &first, &last);
     for (int64_t k = first; k < last; k++, at++) {
@@ -189,7 +189,7 @@ static fnz_status record_fractions(fnzi_krn_call *call, const void *data, const 
   fnzi_krn_window_dense(&windows[2], FNZ_I32, 1, &count, exponents);
   const fnzi_krn_formula f = {
       .name = "fraction", .count = count, .windows = windows, .nwindows = 3, .nresults = 2};
-  return record(call, &f);
+  return bins_record(call, &f);
 }
 
 /* fraction_of() of floats without a branch, so that loops of it become vectors. */
@@ -209,8 +209,8 @@ static inline float fraction_of_float(float x, int32_t *exponent) {
 }
 
 /* Floats are not widened in memory. */
-static void split(const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *fractions,
-                  int32_t *restrict exponents, int64_t count) {
+static void bins_split(const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *fractions,
+                       int32_t *restrict exponents, int64_t count) {
   for (int64_t i = 0; x->d && i < count; i++) {
     int exponent;
     fractions->d[i] = fraction_of(x->d[i], &exponent);
@@ -236,7 +236,7 @@ static bool split_as_they_lie(const fnzi_krn_call *call, int64_t count) {
         (x->rank && memcmp(x->strides, y->strides, x->rank * sizeof *x->strides) != 0))
       return false;
   }
-  split(&from, &to, (void *)fnzi_krn_array_data(call->outputs[1]), count);
+  bins_split(&from, &to, (void *)fnzi_krn_array_data(call->outputs[1]), count);
   return true;
 }
 
@@ -254,6 +254,6 @@ fnz_status fnzi_kernel_frexp(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I32, &exponents));
   if (call->record)
     return record_fractions(call, x.d, fractions.d, exponents, count);
-  split(&x, &fractions, exponents, count);
+  bins_split(&x, &fractions, exponents, count);
   return FNZ_OK;
 }

@@ -151,19 +151,20 @@ typedef struct span {
   int64_t places; /* per bin */
 } span;
 
-static double rounded(const regions *r, double x) {
+static double boxes_rounded(const regions *r, double x) {
   return fnzi_cpu_real_round(&r->rois, x);
 }
 
 static span span_of(const regions *r, int64_t roi, int axis) {
   double offset = r->aligned ? 0.5 : 0, ends[2];
   for (int k = 0; k < 2; k++)
-    ends[k] = rounded(
-        r, rounded(r, fnzi_cpu_real_at(&r->rois, 5 * roi + 2 * k + 2 - axis) * r->scale) - offset);
-  double length = rounded(r, ends[1] - ends[0]);
+    ends[k] = boxes_rounded(
+        r, boxes_rounded(r, fnzi_cpu_real_at(&r->rois, 5 * roi + 2 * k + 2 - axis) * r->scale) -
+               offset);
+  double length = boxes_rounded(r, ends[1] - ends[0]);
   if (!r->aligned && length < 1)
     length = 1;
-  double bin = rounded(r, length / (double)r->m.out[axis]);
+  double bin = boxes_rounded(r, length / (double)r->m.out[axis]);
   span s = {.start = ends[0], .bin = bin, .places = r->ratio};
   if (r->ratio <= 0)
     s.places = bin > 0 ? bin < 1e9 ? (int64_t)ceil(bin) : 1000000000 : 0;
@@ -172,8 +173,10 @@ static span span_of(const regions *r, int64_t roi, int axis) {
 
 static tap tap_at(const regions *r, const span *s, int axis, int64_t bin, int64_t place) {
   int64_t size = r->m.in[axis];
-  double inner = rounded(r, rounded(r, ((double)place + 0.5) * s->bin) / (double)s->places);
-  double at = rounded(r, rounded(r, s->start + rounded(r, (double)bin * s->bin)) + inner);
+  double inner =
+      boxes_rounded(r, boxes_rounded(r, ((double)place + 0.5) * s->bin) / (double)s->places);
+  double at =
+      boxes_rounded(r, boxes_rounded(r, s->start + boxes_rounded(r, (double)bin * s->bin)) + inner);
   if (!size || !(at >= -1 && at <= (double)size))
     return (tap){.is_inside = false};
   at = at <= 0 ? 0 : at;
@@ -181,8 +184,8 @@ static tap tap_at(const regions *r, const span *s, int axis, int64_t bin, int64_
   if (t.low >= size - 1)
     at = (double)(t.low = size - 1);
   t.high = t.low < size - 1 ? t.low + 1 : t.low;
-  t.high_weight = rounded(r, at - (double)t.low);
-  t.low_weight = rounded(r, 1 - t.high_weight);
+  t.high_weight = boxes_rounded(r, at - (double)t.low);
+  t.low_weight = boxes_rounded(r, 1 - t.high_weight);
   return t;
 }
 
@@ -213,7 +216,7 @@ static spot spot_at(const regions *r, const tap *v, const tap *h) {
   spot s;
   for (int k = 0; k < 4; k++) {
     s.at[k] = rows[k / 2] * r->m.in[1] + columns[k % 2];
-    s.d[k] = rounded(r, down[k / 2] * across[k % 2]);
+    s.d[k] = boxes_rounded(r, down[k / 2] * across[k % 2]);
     s.f[k] = (float)s.d[k];
   }
   return s;
@@ -330,11 +333,12 @@ fnz_status fnzi_kernel_roi_align(fnzi_krn_call *call) {
 static void bin_of(const regions *r, int64_t roi, int axis, int64_t i, int64_t out[2]) {
   double size = (double)r->m.in[axis], ends[2];
   for (int k = 0; k < 2; k++)
-    ends[k] = round(rounded(r, fnzi_cpu_real_at(&r->rois, 5 * roi + 2 * k + 2 - axis) * r->scale));
+    ends[k] =
+        round(boxes_rounded(r, fnzi_cpu_real_at(&r->rois, 5 * roi + 2 * k + 2 - axis) * r->scale));
   double length = ends[1] - ends[0] + 1;
-  double bin = rounded(r, (length >= 1 ? length : 1) / (double)r->m.out[axis]);
+  double bin = boxes_rounded(r, (length >= 1 ? length : 1) / (double)r->m.out[axis]);
   for (int k = 0; k < 2; k++) {
-    double edge = rounded(r, (double)(i + k) * bin);
+    double edge = boxes_rounded(r, (double)(i + k) * bin);
     edge = (k ? ceil(edge) : floor(edge)) + ends[0];
     out[k] = (int64_t)(edge > 0 ? edge < size ? edge : size : 0);
   }

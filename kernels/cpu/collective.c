@@ -102,17 +102,17 @@ static size_t numel(const fnzi_krn_array *a) {
   return (size_t)fnz_geometry_numel(&a->geometry);
 }
 
-static fnz_dtype dtype_of(const fnzi_krn_array *a) {
+static fnz_dtype collective_dtype_of(const fnzi_krn_array *a) {
   return a->geometry.dtype;
 }
 
-static size_t bytes_of(const fnzi_krn_array *a) {
-  return numel(a) * fnzi_dtype(dtype_of(a))->bytes;
+static size_t collective_bytes_of(const fnzi_krn_array *a) {
+  return numel(a) * fnzi_dtype(collective_dtype_of(a))->bytes;
 }
 
 /* As they are, of the type that they have. */
 static fnz_status copy(party *p, size_t k, const void *from, void *to) {
-  const size_t bytes = bytes_of(fnzi_meta_sent(p->call, k));
+  const size_t bytes = collective_bytes_of(fnzi_meta_sent(p->call, k));
   if (bytes)
     memcpy(to, from, bytes);
   return FNZ_OK;
@@ -171,7 +171,8 @@ static fnz_status refuse_type(const party *p, const char *word, fnz_dtype dtype)
                               fnzi_dtype(dtype)->name, word);
 }
 
-static fnz_status choose(const party *p, const char *word, fnz_dtype dtype, reducing *out) {
+static fnz_status collective_choose(const party *p, const char *word, fnz_dtype dtype,
+                                    reducing *out) {
   const size_t count = sizeof words / sizeof *words;
   size_t k = 0;
   while (k < count && strcmp(word, words[k].word) != 0)
@@ -197,7 +198,7 @@ static fnz_status choose(const party *p, const char *word, fnz_dtype dtype, redu
   return FNZ_OK;
 }
 
-static void divide(fnz_dtype dtype, void *data, size_t count, int64_t by) {
+static void collective_divide(fnz_dtype dtype, void *data, size_t count, int64_t by) {
   float *f = data;
   double *d = data;
   for (size_t i = 0; i < count && dtype == FNZ_F32; i++)
@@ -208,14 +209,14 @@ static void divide(fnz_dtype dtype, void *data, size_t count, int64_t by) {
 
 static fnz_status start_reducing(const party *p, size_t k, reducing *r) {
   const fnz_arg *word = &p->call->args[1];
-  const fnz_dtype dtype = dtype_of(fnzi_meta_sent(p->call, k));
-  FNZ_TRY(choose(p, word->tag == FNZ_ARG_STRING ? word->u.s : "", dtype, r));
+  const fnz_dtype dtype = collective_dtype_of(fnzi_meta_sent(p->call, k));
+  FNZ_TRY(collective_choose(p, word->tag == FNZ_ARG_STRING ? word->u.s : "", dtype, r));
   if (is_alone(p)) /* bits stay what they are */
     r->wide = dtype;
   return FNZ_OK;
 }
 
-static fnz_status reduce(party *p, const reducing *r, void *data, size_t count) {
+static fnz_status collective_reduce(party *p, const reducing *r, void *data, size_t count) {
   NEED(p, all_reduce);
   return propagate(p, p->c->all_reduce(p->c->self, &p->group, r->reduction, r->part, data,
                                        count * r->parts, p->message));
@@ -234,9 +235,9 @@ static fnz_status all_reduce(party *p, size_t k) {
     memcpy(to, from, count * fnzi_dtype(r.wide)->bytes);
   if (is_alone(p))
     return FNZ_OK;
-  FNZ_TRY(reduce(p, &r, to, count));
+  FNZ_TRY(collective_reduce(p, &r, to, count));
   if (r.mean)
-    divide(r.part, to, count * r.parts, p->count);
+    collective_divide(r.part, to, count * r.parts, p->count);
   return FNZ_OK;
 }
 
@@ -248,13 +249,14 @@ static fnz_status reduce_and_take(party *p, const reducing *r, const void *from,
   FNZ_TRY(fnzi_arena_take(&p->call->scratch, bytes, (size_t)p->count, &all));
   if (bytes)
     memcpy(all, from, bytes * (size_t)p->count);
-  FNZ_TRY(reduce(p, r, all, count * (size_t)p->count));
+  FNZ_TRY(collective_reduce(p, r, all, count * (size_t)p->count));
   if (bytes)
     memcpy(to, (char *)all + bytes * (size_t)p->rank, bytes);
   return FNZ_OK;
 }
 
-static fnz_status scatter(party *p, const reducing *r, const void *from, void *to, size_t count) {
+static fnz_status collective_scatter(party *p, const reducing *r, const void *from, void *to,
+                                     size_t count) {
   if (!HAS(p->c, reduce_scatter))
     return reduce_and_take(p, r, from, to, count);
   return propagate(p, p->c->reduce_scatter(p->c->self, &p->group, r->reduction, r->part, from, to,
@@ -271,36 +273,37 @@ static fnz_status reduce_scatter(party *p, size_t k) {
   FNZ_TRY(fnzi_krn_result_get_as(p->call, k, r.wide, &to));
   if (is_alone(p))
     return copy(p, k, from, to);
-  FNZ_TRY(scatter(p, &r, from, to, count));
+  FNZ_TRY(collective_scatter(p, &r, from, to, count));
   if (r.mean)
-    divide(r.part, to, count * r.parts, p->count);
+    collective_divide(r.part, to, count * r.parts, p->count);
   return FNZ_OK;
 }
 
 /* --- Moves ------------------------------------------------------------------------------------ */
 /* The memory to send, and memory of the same type to receive into. */
-static fnz_status open_rows(party *p, size_t k, const void **from, void **to) {
+static fnz_status collective_open_rows(party *p, size_t k, const void **from, void **to) {
   const fnzi_krn_array *a = fnzi_meta_sent(p->call, k);
   FNZ_TRY(fnzi_krn_dense_get(p->call, a, from));
-  return fnzi_krn_result_get_as(p->call, k, dtype_of(a), to);
+  return fnzi_krn_result_get_as(p->call, k, collective_dtype_of(a), to);
 }
 
 static fnz_status all_gather(party *p, size_t k) {
   const void *from;
   void *to;
-  FNZ_TRY(open_rows(p, k, &from, &to));
+  FNZ_TRY(collective_open_rows(p, k, &from, &to));
   if (is_alone(p))
     return copy(p, k, from, to);
   NEED(p, all_gather);
   return propagate(p, p->c->all_gather(p->c->self, &p->group, from,
-                                       bytes_of(fnzi_meta_sent(p->call, k)), to, p->message));
+                                       collective_bytes_of(fnzi_meta_sent(p->call, k)), to,
+                                       p->message));
 }
 
-static fnz_status broadcast(party *p, size_t k) {
+static fnz_status collective_broadcast(party *p, size_t k) {
   const int64_t source = fnzi_krn_named_int(p->call, "src", 0);
   const void *from;
   void *to;
-  FNZ_TRY(open_rows(p, k, &from, &to));
+  FNZ_TRY(collective_open_rows(p, k, &from, &to));
   FNZ_TRY(copy(p, k, from, to));
   if (source < 0 || source >= p->count)
     return fnzi_krn_call_refuse(p->call, FNZ_CLASS_BOUNDS,
@@ -310,13 +313,14 @@ static fnz_status broadcast(party *p, size_t k) {
     return FNZ_OK;
   NEED(p, broadcast);
   return propagate(p, p->c->broadcast(p->c->self, &p->group, source, to,
-                                      bytes_of(fnzi_meta_sent(p->call, k)), p->message));
+                                      collective_bytes_of(fnzi_meta_sent(p->call, k)), p->message));
 }
 
 /* Bytes for each process, of rows that are dealt out as the sizes of this name say, or evenly. */
-static fnz_status split(const party *p, const char *name, const fnzi_krn_array *a, size_t **out) {
+static fnz_status collective_split(const party *p, const char *name, const fnzi_krn_array *a,
+                                   size_t **out) {
   const int64_t rows = a->geometry.sizes[0], count = p->count;
-  const size_t row = rows ? bytes_of(a) / (size_t)rows : 0;
+  const size_t row = rows ? collective_bytes_of(a) / (size_t)rows : 0;
   const int64_t *sizes;
   int64_t sum = 0;
   size_t given;
@@ -346,9 +350,9 @@ static fnz_status all_to_all(party *p, size_t k) {
   const void *from;
   void *to;
   size_t *sent, *got;
-  FNZ_TRY(open_rows(p, k, &from, &to));
-  FNZ_TRY(split(p, "input_split_sizes", fnzi_meta_sent(p->call, k), &sent));
-  FNZ_TRY(split(p, "output_split_sizes", p->call->outputs[k], &got));
+  FNZ_TRY(collective_open_rows(p, k, &from, &to));
+  FNZ_TRY(collective_split(p, "input_split_sizes", fnzi_meta_sent(p->call, k), &sent));
+  FNZ_TRY(collective_split(p, "output_split_sizes", p->call->outputs[k], &got));
   if (is_alone(p))
     return sent[0] == got[0] ? copy(p, k, from, to)
                              : fnzi_krn_call_refuse(p->call, FNZ_CLASS_BOUNDS,
@@ -380,7 +384,7 @@ fnz_status fnzi_kernel_all_to_all(fnzi_krn_call *call) {
 }
 
 fnz_status fnzi_kernel_broadcast(fnzi_krn_call *call) {
-  return each(call, broadcast);
+  return each(call, collective_broadcast);
 }
 
 fnz_status fnzi_kernel_reduce_scatter(fnzi_krn_call *call) {

@@ -15,8 +15,8 @@ static void next_places(int64_t *places, int64_t r, int64_t n, bool again) {
     places[i] = places[i - 1] + apart;
 }
 
-static fnz_status record(fnzi_krn_call *call, const void *from, const void *to, int64_t n,
-                         int64_t r, bool again) {
+static fnz_status combine_record(fnzi_krn_call *call, const void *from, const void *to, int64_t n,
+                                 int64_t r, bool again) {
   const int64_t count = fnzi_krn_array_numel(call->outputs[0]), integers[] = {n, r, again};
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   fnzi_cpu_recording t = {.f = {.nwindows = 0}};
@@ -38,7 +38,7 @@ fnz_status fnzi_kernel_combinations(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 0), &from));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, out->place.dtype, &to));
   if (call->record)
-    return record(call, from, to, n, r, again);
+    return combine_record(call, from, to, n, r, again);
   FNZI_NEW(&call->scratch, (size_t)r, &places);
   for (int64_t k = 0; k < r; k++)
     places[k] = again ? 0 : k;

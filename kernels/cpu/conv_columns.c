@@ -50,7 +50,7 @@ static void copy_run(const double *from, int64_t step, int64_t count, double *to
 
 /* One row: an element of the kernel in a channel, at each place; places go by rows of the result.
  */
-static void fill_row(const columns *k, const double *from, double *to) {
+static void columns_fill_row(const columns *k, const double *from, double *to) {
   const fnzi_meta_conv *c = k->c;
   int64_t start = k->first % c->out[2], line = k->first / c->out[2], run;
   int64_t over = line / c->out[1], beside = line % c->out[1];
@@ -62,7 +62,7 @@ static void fill_row(const columns *k, const double *from, double *to) {
   }
 }
 
-static void fill(const columns *k) {
+static void columns_fill(const columns *k) {
   const fnzi_meta_conv *c = k->c;
   int64_t ins = c->in_channels / c->groups, kernel = fnzi_cpu_volume(c->kernel);
   for (int64_t row = 0; row < ins * kernel; row++) {
@@ -71,12 +71,12 @@ static void fill(const columns *k) {
             y = e / c->kernel[2] % c->kernel[1] * c->dilation[1],
             x = e % c->kernel[2] * c->dilation[2];
     const double *plane = k->x + row / kernel * fnzi_cpu_volume(k->span);
-    fill_row(k, plane + (z * k->span[1] + y) * k->span[2] + x, k->to + row * k->count);
+    columns_fill_row(k, plane + (z * k->span[1] + y) * k->span[2] + x, k->to + row * k->count);
   }
 }
 
 /* `y` and `weight`: of the group. */
-static void multiply(const columns *k, const double *weight, bool has_bias, double *y) {
+static void columns_multiply(const columns *k, const double *weight, bool has_bias, double *y) {
   const fnzi_meta_conv *c = k->c;
   int64_t depth = c->in_channels / c->groups * fnzi_cpu_volume(c->kernel);
   fnzi_cpu_product_run(&(fnzi_cpu_product){.dtype = FNZ_F64,
@@ -159,9 +159,9 @@ fnz_status fnzi_cpu_conv_columns(fnzi_krn_call *call, const fnzi_meta_conv *give
           padded + i * fnzi_cpu_volume(k.span));
     for (k.first = 0; k.first < places; k.first += most) {
       k.count = fnzi_cpu_least(most, places - k.first);
-      fill(&k);
-      multiply(&k, o->weight + group % c->groups * outs * depth, o->bias != NULL,
-               o->y + group * outs * places);
+      columns_fill(&k);
+      columns_multiply(&k, o->weight + group % c->groups * outs * depth, o->bias != NULL,
+                       o->y + group * outs * places);
     }
   }
   return FNZ_OK;

@@ -31,7 +31,7 @@ static void fill_tile(const depth *d, const float *line, const float *weight, fl
   memcpy(to, sums, sizeof sums);
 }
 
-static void fill_line(const void *user, int64_t at, int lane) {
+static void conv_depth_fill_line(const void *user, int64_t at, int lane) {
   const depth *d = user;
   const fnzi_meta_conv *c = d->c;
   int64_t channel = at % c->out_channels, count = c->out[0], left = c->left[0];
@@ -66,6 +66,6 @@ fnz_status fnzi_cpu_conv_depth(fnzi_krn_call *call, const fnzi_meta_conv *c,
   FNZ_TRY(fnzi_krn_room_take(call, d.span * fnzi_cpu_lanes(call), sizeof(float), &room));
   d.room = room;
   fnzi_cpu_rows_spread(call, c->batch * c->out_channels, c->out[0] * c->kernel[0] / PIECE + d.span,
-                       fill_line, &d);
+                       conv_depth_fill_line, &d);
   return FNZ_OK;
 }

@@ -18,7 +18,7 @@ static void end(fnz_context *ctx, void *data) {
   fnzi_free(ctx, k, sizeof *k);
 }
 
-static fnz_status open(fnzi_krn_call *call, kept **out) {
+static fnz_status conv_kept_open(fnzi_krn_call *call, kept **out) {
   fnzi_krn_kept *slot = &call->stock->kept;
   *out = slot->data;
   if (*out)
@@ -48,7 +48,7 @@ fnz_status fnzi_cpu_conv_kept(fnzi_krn_call *call, const fnzi_meta_conv *c, bool
   fnzi_cpu_conv_plan *made;
   kept *k;
   *out = NULL;
-  FNZ_TRY(open(call, &k));
+  FNZ_TRY(conv_kept_open(call, &k));
   for (size_t i = 0; i < k->count; i++)
     if (fnzi_cpu_conv_plan_serves(k->plans[i], c, has_bias)) {
       k->used[i] = ++k->clock;

@@ -112,8 +112,8 @@ static dnnl_status_t create_desc(const fnzi_cpu_conv_plan *p, const_dnnl_primiti
 }
 
 /* A primitive of a descriptor, which ends; its scratch memory becomes part of the plan's. */
-static dnnl_status_t finish(fnzi_cpu_conv_plan *p, dnnl_primitive_desc_t desc,
-                            dnnl_primitive_t *out) {
+static dnnl_status_t conv_onednn_finish(fnzi_cpu_conv_plan *p, dnnl_primitive_desc_t desc,
+                                        dnnl_primitive_t *out) {
   const dnnl_memory_desc_t *scratch =
       dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
   dnnl_status_t status = dnnl_primitive_create(out, desc);
@@ -132,12 +132,12 @@ static dnnl_status_t create_with(fnzi_cpu_conv_plan *p, const_dnnl_primitive_att
   DNNL_TRY(plain(&p->bias, 1, (const dnnl_dims_t){c->out_channels}, (const dnnl_dims_t){1}));
   DNNL_TRY(create_desc(p, attr, &desc));
   p->weight = *dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, DNNL_ARG_WEIGHTS);
-  DNNL_TRY(finish(p, desc, &p->primitive));
+  DNNL_TRY(conv_onednn_finish(p, desc, &p->primitive));
   if (dnnl_memory_desc_equal(&p->plain, &p->weight))
     return dnnl_success;
   DNNL_TRY(
       dnnl_reorder_primitive_desc_create(&desc, &p->plain, p->engine, &p->weight, p->engine, attr));
-  return finish(p, desc, &p->reorder);
+  return conv_onednn_finish(p, desc, &p->reorder);
 }
 
 static dnnl_status_t create(void *user) {

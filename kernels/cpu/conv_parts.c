@@ -36,18 +36,18 @@ typedef struct run {
 } run;
 
 /* --- Cutting ----------------------------------------------------------------------------- */
-static int64_t weight_of(const fnzi_meta_conv *c) {
+static int64_t conv_parts_weight_of(const fnzi_meta_conv *c) {
   return c->out_channels * (c->in_channels / c->groups) * fnzi_cpu_volume(c->kernel);
 }
 
 static void count_parts(run *r) {
   const fnzi_meta_conv *c = r->conv;
-  int64_t worth = WORTH_PART / (weight_of(c) + 1), parts = FNZI_CONV_PARTS, channels;
+  int64_t worth = WORTH_PART / (conv_parts_weight_of(c) + 1), parts = FNZI_CONV_PARTS, channels;
   if (c->transposed || c->batch >= MANY_SAMPLES)
     parts = 1;
   while (parts > 1 && fnzi_cpu_volume(c->out) / parts < worth)
     parts /= 2;
-  channels = c->groups == 1 && weight_of(c) > LARGE_WEIGHT ? parts : 1;
+  channels = c->groups == 1 && conv_parts_weight_of(c) > LARGE_WEIGHT ? parts : 1;
   while (channels > 1 && c->out_channels % (channels * LEAST_CHANNELS))
     channels /= 2;
   while (parts > 1 && c->out[0] < parts)
@@ -57,7 +57,8 @@ static void count_parts(run *r) {
 }
 
 /* Rows `at` to before `end` of the result, and the rows of the input that they see. */
-static fnzi_meta_conv rows_of(const fnzi_meta_conv *c, int64_t at, int64_t end, int64_t *first) {
+static fnzi_meta_conv conv_parts_rows_of(const fnzi_meta_conv *c, int64_t at, int64_t end,
+                                         int64_t *first) {
   fnzi_meta_conv rows = *c;
   int64_t from = at * c->stride[0] - c->left[0];
   int64_t to = (end - 1) * c->stride[0] - c->left[0] + (c->kernel[0] - 1) * c->dilation[0] + 1;
@@ -78,7 +79,7 @@ static fnz_status find_part(fnzi_krn_call *call, run *r, int64_t k, bool has_bia
     cut.out_channels /= r->parts;
     p->y = k * cut.out_channels;
   } else if (r->parts > 1) { /* not of a transposed one */
-    cut = rows_of(c, at, end, &first);
+    cut = conv_parts_rows_of(c, at, end, &first);
     p->x = first * c->in[1] * c->in[2] * c->in_channels;
     p->y = at * c->out[1] * c->out[2] * c->out_channels;
   }
@@ -129,7 +130,7 @@ static void put_channels(const run *r, const float *from, float *to) {
     memcpy(to + i * all, from + i * count, (size_t)count * sizeof *to);
 }
 
-static void convolve(const void *user, int64_t at, int lane) {
+static void conv_parts_convolve(const void *user, int64_t at, int lane) {
   const run *r = user;
   const fnzi_meta_conv *c = r->conv;
   int64_t sample = at / r->parts, k = at % r->parts, weight = r->by_channels ? k : 0;
@@ -207,10 +208,10 @@ static bool measure(run *r, size_t lanes, bool keeps, size_t *total) {
 }
 
 static void run_all(const fnzi_krn_call *call, const run *r) {
-  int64_t cells = weight_of(r->conv) / r->parts * fnzi_cpu_volume(r->conv->out);
+  int64_t cells = conv_parts_weight_of(r->conv) / r->parts * fnzi_cpu_volume(r->conv->out);
   if (r->room.weight && !r->has_weight)
     fnzi_cpu_rows_spread(call, weights_of(r), cells, order_weight, r);
-  fnzi_cpu_rows_spread(call, r->conv->batch * r->parts, cells, convolve, r);
+  fnzi_cpu_rows_spread(call, r->conv->batch * r->parts, cells, conv_parts_convolve, r);
 }
 
 static fnz_status judge_all(const fnzi_krn_call *call, const run *r, size_t lanes) {
@@ -220,7 +221,7 @@ static fnz_status judge_all(const fnzi_krn_call *call, const run *r, size_t lane
   return FNZ_OK;
 }
 
-static fnz_status run_in(fnzi_krn_call *call, run *r) {
+static fnz_status conv_parts_run_in(fnzi_krn_call *call, run *r) {
   size_t total, lanes = (size_t)fnzi_cpu_lanes(call);
   bool keeps = keeps_weight(call, r);
   fnzi_krn_storage *memory;
@@ -261,10 +262,10 @@ fnz_status fnzi_cpu_conv_onednn(fnzi_krn_call *call, const fnzi_meta_conv *c, co
   }
   if (!*done)
     return FNZ_OK;
-  r.weight_part = weight_of(c) / weights_of(&r);
+  r.weight_part = conv_parts_weight_of(c) / weights_of(&r);
   FNZ_TRY(
       fnzi_krn_channels_last_get_as(call, fnzi_krn_call_input(call, 0), c->spatial, FNZ_F32, &x));
   FNZ_TRY(fnzi_krn_channels_last_result(call, 0, c->spatial, FNZ_F32, &y));
   r.x = x, r.y = y;
-  return run_in(call, &r);
+  return conv_parts_run_in(call, &r);
 }

@@ -46,8 +46,8 @@ fnz_status fnzi_kernel_eye(fnzi_krn_call *call) {
 #undef VALUE
 
 /* The formula of each element, recorded; the result is row-major. */
-static fnz_status record(fnzi_krn_call *call, const char *name, fnz_dtype dtype, const void *data,
-                         const int64_t *integers, const double *numbers) {
+static fnz_status create_record(fnzi_krn_call *call, const char *name, fnz_dtype dtype,
+                                const void *data, const int64_t *integers, const double *numbers) {
   enum { INTEGERS = 2, NUMBERS = 4 };
   const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
   fnzi_cpu_recording t = {.f = {.numbers = numbers, .nnumbers = NUMBERS}};
@@ -61,8 +61,8 @@ static bool is_single_range(const fnzi_krn_call *call, fnz_dtype dtype) {
   return (dtype == FNZ_F16 || dtype == FNZ_BF16) && call->row->mode == FNZI_MODE_range;
 }
 
-static void fill_line(fnz_dtype dtype, void *data, int64_t count, const int64_t *integers,
-                      const double *numbers) {
+static void create_fill_line(fnz_dtype dtype, void *data, int64_t count, const int64_t *integers,
+                             const double *numbers) {
   for (int64_t i = 0; i < count; i++)
     if (dtype == FNZ_I64)
       ((int64_t *)data)[i] = line_integer(integers[0], integers[1], i);
@@ -84,13 +84,14 @@ fnz_status fnzi_kernel_arange(fnzi_krn_call *call) {
   void *data;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &data));
   if (call->record)
-    return record(call, dtype == FNZ_I64 ? "line_integer" : "line", dtype, data, integers, numbers);
-  fill_line(dtype, data, fnzi_krn_array_numel(out), integers, numbers);
+    return create_record(call, dtype == FNZ_I64 ? "line_integer" : "line", dtype, data, integers,
+                         numbers);
+  create_fill_line(dtype, data, fnzi_krn_array_numel(out), integers, numbers);
   return FNZ_OK;
 }
 
 /* The real part of a number, or the imaginary one. */
-static double part_of(const fnz_arg *number, int64_t part) {
+static double create_part_of(const fnz_arg *number, int64_t part) {
   if (part == 0)
     return fnzi_krn_number_float(number);
   return number->tag == FNZ_ARG_COMPLEX ? number->u.list[1].u.f : 0;
@@ -107,13 +108,13 @@ fnz_status fnzi_kernel_linspace(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, is_complex ? paired : real, &data));
   if (call->record) {
     const int64_t integers[] = {count, 0};
-    const double ends[4] = {part_of(start, 0), part_of(end, 0)};
+    const double ends[4] = {create_part_of(start, 0), create_part_of(end, 0)};
     if (is_complex)
       return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "complex numbers are not recorded");
-    return record(call, "spread", real, data, integers, ends);
+    return create_record(call, "spread", real, data, integers, ends);
   }
   for (int64_t k = 0; k < parts; k++) { /* complex numbers are two lines, side by side */
-    double first = part_of(start, k), last = part_of(end, k);
+    double first = create_part_of(start, k), last = create_part_of(end, k);
     for (int64_t i = 0; i < count; i++)
       if (is_single)
         ((float *)data)[parts * i + k] = spread_single((float)first, (float)last, count, i);
@@ -124,7 +125,7 @@ fnz_status fnzi_kernel_linspace(fnzi_krn_call *call) {
 }
 
 /* Both ends and the difference are numbers of the result's type; the powers are taken in double. */
-static double rounded(fnz_dtype dtype, double v) {
+static double create_rounded(fnz_dtype dtype, double v) {
   unsigned char cell[16];
   fnzi_krn_convert_one(dtype, cell, FNZ_F64, &v);
   fnzi_krn_convert_one(FNZ_F64, &v, dtype, cell);
@@ -139,12 +140,12 @@ fnz_status fnzi_kernel_logspace(fnzi_krn_call *call) {
   void *data;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &data));
   if (count > 1) {
-    ends[0] = rounded(dtype, ends[0]);
-    ends[1] = rounded(dtype, ends[1]);
-    ends[2] = rounded(dtype, ends[1] - ends[0]) / (double)(count - 1);
+    ends[0] = create_rounded(dtype, ends[0]);
+    ends[1] = create_rounded(dtype, ends[1]);
+    ends[2] = create_rounded(dtype, ends[1] - ends[0]) / (double)(count - 1);
   }
   if (call->record)
-    return record(call, "power", FNZ_F64, data, (const int64_t[]){count, 0}, ends);
+    return create_record(call, "power", FNZ_F64, data, (const int64_t[]){count, 0}, ends);
   for (int64_t i = 0; i < count; i++)
     ((double *)data)[i] = power_double(ends[0], ends[1], ends[2], count, i, ends[3]);
   return FNZ_OK;

@@ -49,8 +49,8 @@ static double likelihood(const sequence *q) {
   return -log_sum(last[0], q->states > 1 ? last[-1] : -INFINITY, -INFINITY);
 }
 
-static fnz_status check_labels(const fnzi_krn_call *call, const fnzi_meta_ctc *a,
-                               const int64_t *target, int64_t count) {
+static fnz_status ctc_check_labels(const fnzi_krn_call *call, const fnzi_meta_ctc *a,
+                                   const int64_t *target, int64_t count) {
   for (int64_t i = 0; i < count; i++)
     if (target[i] < 0 || target[i] >= a->labels)
       return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "targets has label %lld; there are %lld",
@@ -74,8 +74,8 @@ static sequence sequence_of(const fnzi_meta_ctc *a, int64_t i, const double *x,
 
 /* Losses of all sequences. `alpha` has room for all states of all sequences' steps, of one sequence
  * where `again`. */
-static fnz_status run(fnzi_krn_call *call, const fnzi_meta_ctc *a, bool again, double *alpha,
-                      double *losses) {
+static fnz_status ctc_run(fnzi_krn_call *call, const fnzi_meta_ctc *a, bool again, double *alpha,
+                          double *losses) {
   const void *x, *targets;
   int64_t width = 2 * a->longest + 1, at = 0;
   if (!a->input_lengths || !a->target_lengths)
@@ -86,7 +86,7 @@ static fnz_status run(fnzi_krn_call *call, const fnzi_meta_ctc *a, bool again, d
     sequence q = sequence_of(a, i, x, targets, &at);
     q.alpha = alpha + (again ? 0 : i * a->steps * width);
     q.width = width;
-    FNZ_TRY(check_labels(call, a, q.target, a->target_lengths[i]));
+    FNZ_TRY(ctc_check_labels(call, a, q.target, a->target_lengths[i]));
     for (int64_t k = 0; k < a->steps * width; k++)
       q.alpha[k] = -INFINITY;
     losses[i] = likelihood(&q);
@@ -101,7 +101,7 @@ fnz_status fnzi_kernel_ctc_losses(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_meta_ctc_read(call, false, &a));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &losses));
   FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_F64, &alpha));
-  return run(call, &a, false, alpha, losses);
+  return ctc_run(call, &a, false, alpha, losses);
 }
 
 /* The mean counts each target by its length. */
@@ -116,7 +116,7 @@ fnz_status fnzi_kernel_ctc_loss(fnzi_krn_call *call) {
   FNZI_NEW(&call->scratch, (size_t)a.batch, &losses);
   FNZ_TRY(fnzi_krn_sizes_check(call->ctx, 2, (const int64_t[]){a.steps, 2 * a.longest + 1}, 8));
   FNZI_NEW(&call->scratch, (size_t)(a.steps * (2 * a.longest + 1)), &alpha);
-  FNZ_TRY(run(call, &a, true, alpha, losses));
+  FNZ_TRY(ctc_run(call, &a, true, alpha, losses));
   for (int64_t i = 0; a.target_lengths && i < a.batch; i++) {
     double loss = zeroes && losses[i] == INFINITY ? 0 : losses[i];
     int64_t length = a.target_lengths[i] > 1 ? a.target_lengths[i] : 1;
@@ -214,7 +214,7 @@ fnz_status fnzi_kernel_ctc_backward(fnzi_krn_call *call) {
               ((const double *)from[2])[i],
               (double *)out + i * a.labels,
               a.labels};
-    FNZ_TRY(check_labels(call, &a, q.target, a.target_lengths[i]));
+    FNZ_TRY(ctc_check_labels(call, &a, q.target, a.target_lengths[i]));
     if (!(zeroes && f.loss == INFINITY))
       flow_back(&f);
   }

@@ -30,7 +30,7 @@ static double sample(const deformed *d, int64_t from, double y, double x) {
 }
 
 /* One place of the kernel over one channel: a row of the columns. */
-static void fill_row(const void *user, int64_t row, int lane) {
+static void deform_fill_row(const void *user, int64_t row, int lane) {
   const deformed *d = user;
   const fnzi_meta_deform *m = &d->m;
   int64_t window = m->kernel[0] * m->kernel[1], places = m->out[0] * m->out[1];
@@ -74,8 +74,8 @@ static fnz_status open_product(fnzi_krn_call *call, const deformed *d, fnzi_cpu_
   return fnzi_cpu_product_room(call, p, &p->room);
 }
 
-static void multiply(const fnzi_krn_call *call, const deformed *d, fnzi_cpu_product *p,
-                     const fnzi_cpu_reals *weight, const fnzi_cpu_reals_out *y) {
+static void deform_multiply(const fnzi_krn_call *call, const deformed *d, fnzi_cpu_product *p,
+                            const fnzi_cpu_reals *weight, const fnzi_cpu_reals_out *y) {
   const fnzi_meta_deform *m = &d->m;
   const fnzi_cpu_reals columns = fnzi_cpu_reals_read(&d->columns);
   for (int64_t g = 0; g < m->groups; g++) {
@@ -119,8 +119,8 @@ fnz_status fnzi_kernel_deform_conv2d(fnzi_krn_call *call) {
   FNZ_TRY(open_product(call, &d, &p));
   fill_bias(&d.m, &bias, &y);
   for (; d.image < d.m.batch && rows; d.image++) {
-    fnzi_cpu_rows_each(call, rows, fill_row, &d);
-    multiply(call, &d, &p, &weight, &y);
+    fnzi_cpu_rows_each(call, rows, deform_fill_row, &d);
+    deform_multiply(call, &d, &p, &weight, &y);
   }
   return FNZ_OK;
 }

@@ -18,8 +18,9 @@ typedef struct points {
 } points;
 
 /* The formula of each distance, recorded; the second points may be absent. */
-static fnz_status record(fnzi_krn_call *call, const char *name, const points *p, int64_t counts[2],
-                         const fnzi_cpu_reals_out *y, const int64_t *integers) {
+static fnz_status distance_record(fnzi_krn_call *call, const char *name, const points *p,
+                                  int64_t counts[2], const fnzi_cpu_reals_out *y,
+                                  const int64_t *integers) {
   int64_t count = fnzi_krn_array_numel(call->outputs[0]);
   fnzi_cpu_recording t = {.f = {.numbers = &p->order, .nnumbers = 1}};
   fnzi_cpu_record_reals(&t, &p->a, counts[0] * p->length);
@@ -31,7 +32,8 @@ static fnz_status record(fnzi_krn_call *call, const char *name, const points *p,
 }
 
 /* A geometry of the batch of the result by what `g` has behind its own. */
-static fnz_geometry spread(const fnz_geometry *out, const fnz_geometry *g, int64_t *sizes) {
+static fnz_geometry distance_spread(const fnz_geometry *out, const fnz_geometry *g,
+                                    int64_t *sizes) {
   memcpy(sizes, out->sizes, out->rank * sizeof *sizes);
   memcpy(sizes + out->rank - 2, g->sizes + g->rank - 2, 2 * sizeof *sizes);
   return (fnz_geometry){.dtype = g->dtype, .rank = out->rank, .sizes = sizes};
@@ -75,7 +77,8 @@ static void fill_blocks(const blocks *b, const fnzi_cpu_reals *x, int64_t first)
 }
 
 /* Distances of `rows` points from the block of `other`, in the order of distance(). */
-static void tile(const points *p, int64_t a, int rows, const blocks *b, int64_t other, void *out) {
+static void distance_tile(const points *p, int64_t a, int rows, const blocks *b, int64_t other,
+                          void *out) {
   const fnzi_fold_distances d = {.a = cell_at(&p->a, a * p->length),
                                  .b = b->data + (size_t)(other * b->length) * b->cell,
                                  .out = out,
@@ -104,7 +107,7 @@ static void run_rows(const points *p, const blocks *b, const part *of, int64_t i
   int rows = (int)least(of->last - i, FNZI_FOLD_MOST_ROWS);
   for (int64_t j = of->other; j < of->last_other; j += FNZI_FOLD_BESIDE) {
     size_t bytes = (size_t)least(of->last_other - j, FNZI_FOLD_BESIDE) * b->cell;
-    tile(p, i, rows, b, j, found);
+    distance_tile(p, i, rows, b, j, found);
     for (int r = 0; r < rows; r++)
       memcpy(to + (size_t)(r * b->count + j) * b->cell,
              (char *)found + (size_t)(r * FNZI_FOLD_BESIDE) * b->cell, bytes);
@@ -148,7 +151,7 @@ static fnz_status run_pairs(fnzi_krn_call *call, const points *p, int64_t count,
   for (int64_t j = 0; j < count; j += FNZI_FOLD_BESIDE)
     for (int64_t i = 0; i < least(count, j + FNZI_FOLD_BESIDE); i += FNZI_FOLD_MOST_ROWS) {
       int rows = (int)least(count - i, FNZI_FOLD_MOST_ROWS);
-      tile(p, i, rows, &b, j, found);
+      distance_tile(p, i, rows, &b, j, found);
       for (int r = 0; r < rows; r++)
         put_pairs(y, count, i + r, j, (char *)found + (size_t)(r * FNZI_FOLD_BESIDE) * b.cell);
     }
@@ -165,15 +168,15 @@ fnz_status fnzi_kernel_cdist(fnzi_krn_call *call) {
   fnzi_cpu_reals_out y;
   if (!numel)
     return FNZ_OK;
-  fnz_geometry all_a = spread(out, &a->geometry, sizes_a);
-  fnz_geometry all_b = spread(out, &b->geometry, sizes_b);
+  fnz_geometry all_a = distance_spread(out, &a->geometry, sizes_a);
+  fnz_geometry all_b = distance_spread(out, &b->geometry, sizes_b);
   FNZ_TRY(fnzi_cpu_reals_expand(call, a, dtype, &all_a, &p.a));
   FNZ_TRY(fnzi_cpu_reals_expand(call, b, dtype, &all_b, &p.b));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   int64_t others = out->sizes[out->rank - 1], each = out->sizes[out->rank - 2] * others;
   if (call->record)
-    return record(call, "distance", &p, (int64_t[]){numel / others, numel / each * others}, &y,
-                  (const int64_t[]){p.length, others, each});
+    return distance_record(call, "distance", &p, (int64_t[]){numel / others, numel / each * others},
+                           &y, (const int64_t[]){p.length, others, each});
   if (is_quick(&p))
     return run_sets(call, &p, numel / each, each / others, others, &y);
   for (int64_t i = 0; i < numel; i++)
@@ -192,8 +195,8 @@ fnz_status fnzi_kernel_pdist(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_open(call, self, dtype, &p.a));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   if (call->record)
-    return record(call, "pair_distance", &p, (int64_t[]){self->place.sizes[0], 0}, &y,
-                  (const int64_t[]){p.length, self->place.sizes[0], 0});
+    return distance_record(call, "pair_distance", &p, (int64_t[]){self->place.sizes[0], 0}, &y,
+                           (const int64_t[]){p.length, self->place.sizes[0], 0});
   if (is_quick(&p))
     return run_pairs(call, &p, self->place.sizes[0], &y);
   int64_t at = 0;

@@ -10,15 +10,15 @@ void fnzi_cpu_transpose(size_t cell, int64_t rows, int64_t columns, const char *
   fnzi_krn_copy_cells(&(fnzi_krn_copy){2, sizes, to, of_to, from, of_from, cell}, NULL);
 }
 
-static int64_t rows_of(const fnzi_krn_array *a) {
+static int64_t factor_rows_of(const fnzi_krn_array *a) {
   return a->geometry.sizes[a->geometry.rank - 2];
 }
 static int64_t columns_of(const fnzi_krn_array *a) {
   return a->geometry.sizes[a->geometry.rank - 1];
 }
 /* How many matrices there are; none when they have no elements. */
-static int64_t count_of(const fnzi_krn_array *a) {
-  int64_t each = rows_of(a) * columns_of(a);
+static int64_t factor_count_of(const fnzi_krn_array *a) {
+  int64_t each = factor_rows_of(a) * columns_of(a);
   return each ? fnzi_krn_array_numel(a) / each : 0;
 }
 
@@ -41,8 +41,8 @@ static int64_t batch_at(const fnz_geometry *operand, const fnz_geometry *result,
 }
 
 /* LAPACK stops at the first column that does not do. */
-static fnz_status check_info(const fnzi_krn_call *call, const int32_t *info, int64_t count,
-                             const char *what) {
+static fnz_status factor_check_info(const fnzi_krn_call *call, const int32_t *info, int64_t count,
+                                    const char *what) {
   for (int64_t i = 0; fnzi_krn_named_bool(call, "check_errors", false) && i < count; i++)
     if (info[i])
       return fnzi_krn_call_refuse(call, FNZ_CLASS_ARGUMENT,
@@ -69,7 +69,8 @@ fnz_status fnzi_kernel_lu_factor(fnzi_krn_call *call) {
   const fnzi_krn_array *a = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = a->geometry.dtype;
   size_t cell = fnzi_dtype(dtype)->bytes;
-  int64_t m = rows_of(a), n = columns_of(a), least = m < n ? m : n, count = count_of(a);
+  int64_t m = factor_rows_of(a), n = columns_of(a), least = m < n ? m : n,
+          count = factor_count_of(a);
   const void *from;
   void *lu, *pivots, *info, *room;
   FNZ_TRY(fnzi_krn_dense_get(call, a, &from));
@@ -85,7 +86,7 @@ fnz_status fnzi_kernel_lu_factor(fnzi_krn_call *call) {
     ((int32_t *)info)[i] = factor_lu(dtype, m, n, room, (blasint *)pivots + i * least);
     fnzi_cpu_transpose(cell, n, m, room, (char *)lu + at);
   }
-  return check_info(call, info, count, "is singular");
+  return factor_check_info(call, info, count, "is singular");
 }
 
 /* --- Cholesky ---------------------------------------------------------------------------- */
@@ -108,7 +109,7 @@ fnz_status fnzi_kernel_cholesky(fnzi_krn_call *call) {
   fnz_dtype dtype = a->geometry.dtype;
   size_t cell = fnzi_dtype(dtype)->bytes;
   bool upper = fnzi_krn_named_bool(call, "upper", false);
-  int64_t n = rows_of(a), count = count_of(a);
+  int64_t n = factor_rows_of(a), count = factor_count_of(a);
   const void *from;
   void *out, *info;
   FNZ_TRY(fnzi_krn_dense_get(call, a, &from));
@@ -124,7 +125,7 @@ fnz_status fnzi_kernel_cholesky(fnzi_krn_call *call) {
       memset(to + (size_t)(upper ? r * n : r * n + r + 1) * cell, 0,
              (size_t)(upper ? r : n - r - 1) * cell);
   }
-  return check_info(call, info, count, "is not positive-definite");
+  return factor_check_info(call, info, count, "is not positive-definite");
 }
 
 /* --- Triangles --------------------------------------------------------------------------- */
@@ -157,7 +158,7 @@ fnz_status fnzi_kernel_solve_triangular(fnzi_krn_call *call) {
                        *x = call->outputs[0];
   fnz_dtype dtype = x->geometry.dtype;
   size_t cell = fnzi_dtype(dtype)->bytes;
-  int64_t n = rows_of(a), each = rows_of(x) * columns_of(x);
+  int64_t n = factor_rows_of(a), each = factor_rows_of(x) * columns_of(x);
   triangle t = {fnzi_krn_named_bool(call, "left", true) ? CblasLeft : CblasRight,
                 fnzi_krn_named_bool(call, "upper", true) ? CblasUpper : CblasLower, CblasNoTrans,
                 fnzi_krn_named_bool(call, "unitriangular", false) ? CblasUnit : CblasNonUnit};
@@ -167,13 +168,13 @@ fnz_status fnzi_kernel_solve_triangular(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_dense_get(call, b, &sides));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));
   one_thread();
-  for (int64_t i = 0; i < count_of(x); i++) {
+  for (int64_t i = 0; i < factor_count_of(x); i++) {
     int64_t at = batch_at(&a->geometry, &x->geometry, i);
     char *to = (char *)out + (size_t)(i * each) * cell;
     memcpy(to,
            (const char *)sides + (size_t)(batch_at(&b->geometry, &x->geometry, i) * each) * cell,
            (size_t)each * cell);
-    solve_triangle(dtype, &t, rows_of(x), columns_of(x),
+    solve_triangle(dtype, &t, factor_rows_of(x), columns_of(x),
                    (const char *)triangles + (size_t)(at * n * n) * cell, to);
   }
   return FNZ_OK;
@@ -207,7 +208,7 @@ static void exchange_words(uint32_t *a, uint32_t *b, int64_t count) {
 
 /* Rows of the unknowns change places as the pivots say, or columns, where they stand to the left:
  * from the first pivot on, or from the last one back. */
-static void exchange(const equation *e, bool is_forward, const int32_t *pivots, void *x) {
+static void factor_exchange(const equation *e, bool is_forward, const int32_t *pivots, void *x) {
   int64_t words = (int64_t)(fnzi_dtype(e->dtype)->bytes / sizeof(uint32_t));
   int64_t row = e->columns * words, width = e->is_left ? row : words;
   for (int64_t r = 0; r < (e->is_left ? 1 : e->rows); r++)
@@ -227,11 +228,11 @@ static void solve_equation(const equation *e, const void *lu, const int32_t *piv
   const triangle parts[] = {{side, CblasUpper, turn, CblasNonUnit},
                             {side, CblasLower, turn, CblasUnit}};
   if (is_lower_first)
-    exchange(e, true, pivots, x);
+    factor_exchange(e, true, pivots, x);
   solve_triangle(e->dtype, &parts[is_lower_first], e->rows, e->columns, lu, x);
   solve_triangle(e->dtype, &parts[!is_lower_first], e->rows, e->columns, lu, x);
   if (!is_lower_first)
-    exchange(e, false, pivots, x);
+    factor_exchange(e, false, pivots, x);
 }
 
 fnz_status fnzi_kernel_lu_solve(fnzi_krn_call *call) {
@@ -240,8 +241,8 @@ fnz_status fnzi_kernel_lu_solve(fnzi_krn_call *call) {
   equation e = {.dtype = x->geometry.dtype,
                 .is_left = fnzi_krn_named_bool(call, "left", true),
                 .is_adjoint = fnzi_krn_named_bool(call, "adjoint", false),
-                .n = rows_of(lu),
-                .rows = rows_of(x),
+                .n = factor_rows_of(lu),
+                .rows = factor_rows_of(x),
                 .columns = columns_of(x)};
   size_t cell = fnzi_dtype(e.dtype)->bytes, each = (size_t)(e.rows * e.columns) * cell;
   const void *factors, *pivots, *sides;
@@ -252,7 +253,7 @@ fnz_status fnzi_kernel_lu_solve(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_dense_get(call, b, &sides));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, e.dtype, &out));
   one_thread();
-  for (int64_t i = 0; i < count_of(x); i++) {
+  for (int64_t i = 0; i < factor_count_of(x); i++) {
     int64_t at = batch_at(&lu->geometry, &x->geometry, i);
     int64_t side = batch_at(&b->geometry, &x->geometry, i);
     char *to = (char *)out + (size_t)i * each;
@@ -287,7 +288,7 @@ static void put_part(fnz_dtype dtype, bool is_lower, const char *lu, int64_t col
                      const fnzi_krn_array *like, char *out) {
   size_t cell = fnzi_dtype(dtype)->bytes;
   const fnz_arg one = {.tag = FNZ_ARG_INT, .u.i = 1};
-  int64_t rows = rows_of(like), width = columns_of(like);
+  int64_t rows = factor_rows_of(like), width = columns_of(like);
   memset(out, 0, (size_t)(rows * width) * cell);
   for (int64_t r = 0; r < rows; r++)
     for (int64_t c = 0; c < width; c++)
@@ -302,7 +303,7 @@ fnz_status fnzi_kernel_lu_unpack(fnzi_krn_call *call) {
   fnzi_krn_array *const *out = call->outputs;
   fnz_dtype dtype = lu->geometry.dtype;
   size_t cell = fnzi_dtype(dtype)->bytes;
-  int64_t m = rows_of(lu), n = columns_of(lu), least = m < n ? m : n, *order;
+  int64_t m = factor_rows_of(lu), n = columns_of(lu), least = m < n ? m : n, *order;
   int64_t batches = m ? fnzi_krn_array_numel(lu) / (n ? m * n : 1) : 0;
   const void *factors, *swaps;
   void *to[3];
@@ -321,7 +322,7 @@ fnz_status fnzi_kernel_lu_unpack(fnzi_krn_call *call) {
                       (char *)to[0] + (size_t)(i * m * m) * cell);
     for (size_t k = 1; k < 3 && out[k]->geometry.rank > 1; k++)
       put_part(dtype, k == 1, at, n, out[k],
-               (char *)to[k] + (size_t)(i * rows_of(out[k]) * columns_of(out[k])) * cell);
+               (char *)to[k] + (size_t)(i * factor_rows_of(out[k]) * columns_of(out[k])) * cell);
   }
   return FNZ_OK;
 }

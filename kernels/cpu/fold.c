@@ -147,7 +147,7 @@ static void find_beside(walk *w) {
   }
 }
 
-static int64_t count_of(const axis *axes, uint32_t naxes) {
+static int64_t fold_count_of(const axis *axes, uint32_t naxes) {
   int64_t count = 1;
   for (uint32_t i = 0; i < naxes; i++)
     count *= axes[i].size;
@@ -161,7 +161,7 @@ static int64_t in_of(const axis *axes, uint32_t naxes, int64_t index) {
   return at;
 }
 
-static int64_t out_of(const axis *axes, uint32_t naxes, int64_t index) {
+static int64_t fold_out_of(const axis *axes, uint32_t naxes, int64_t index) {
   int64_t at = 0;
   for (uint32_t i = naxes; i-- > 0; index /= axes[i].size)
     at += index % axes[i].size * axes[i].out;
@@ -175,7 +175,7 @@ typedef struct piece {
   int64_t count;
 } piece;
 
-static void convert(const walk *w, char *to, const char *from, int64_t stride, int64_t count) {
+static void fold_convert(const walk *w, char *to, const char *from, int64_t stride, int64_t count) {
   fnzi_krn_convert(&(fnzi_krn_conversion){w->dtype, w->stored, w->cell, stride}, to, from, count);
 }
 
@@ -194,7 +194,7 @@ static void join_run(const walk *w, char *to, const char *from, const axis *run,
   }
   for (int64_t i = 0; i < run->size;) {
     int64_t room = FNZI_PIECE - p->count, count = run->size - i < room ? run->size - i : room;
-    convert(w, p->cells + p->count * w->cell, from + i * run->in, run->in, count);
+    fold_convert(w, p->cells + p->count * w->cell, from + i * run->in, run->in, count);
     p->count += count;
     i += count;
     if (p->count == FNZI_PIECE)
@@ -206,7 +206,7 @@ static void join_row(const walk *w, char *to, const char *from) {
   static const axis one = {1, 0, 0};
   uint32_t outer = w->nreduced ? w->nreduced - 1 : 0;
   const axis *run = w->nreduced ? &w->reduced[outer] : &one;
-  int64_t runs = count_of(w->reduced, outer);
+  int64_t runs = fold_count_of(w->reduced, outer);
   piece p;
   p.count = 0;
   for (int64_t r = 0; r < runs; r++)
@@ -222,7 +222,7 @@ static void join_columns(const walk *w, char *to, const char *from) {
   }
   for (int64_t i = 0; i < w->beside; i += FNZI_PIECE) {
     int64_t count = w->beside - i < FNZI_PIECE ? w->beside - i : FNZI_PIECE;
-    convert(w, cells, from + i * w->stored_cell, w->stored_cell, count);
+    fold_convert(w, cells, from + i * w->stored_cell, w->stored_cell, count);
     w->fold->columns(to + i * w->cell, cells, count);
   }
 }
@@ -231,14 +231,14 @@ static void fold_numbers(const void *user, int64_t i, int lane) {
   const walk *w = user;
   uint32_t outer = w->nkept - (w->beside > 0);
   const char *from = w->from + in_of(w->kept, outer, i);
-  char *to = w->to + out_of(w->kept, outer, i);
+  char *to = w->to + fold_out_of(w->kept, outer, i);
   (void)lane;
   w->fold->start(to, w->beside ? w->beside : 1);
   if (!w->beside) {
     join_row(w, to, from);
     return;
   }
-  int64_t length = count_of(w->reduced, w->nreduced);
+  int64_t length = fold_count_of(w->reduced, w->nreduced);
   for (int64_t r = 0; r < length; r++)
     join_columns(w, to, from + in_of(w->reduced, w->nreduced, r));
 }
@@ -260,8 +260,8 @@ static walk make_walk(const fnzi_krn_call *call, const bool *reduced, const fnzi
 }
 
 static void run_walk(const fnzi_krn_call *call, const walk *w) {
-  int64_t numbers = count_of(w->kept, w->nkept - (w->beside > 0));
-  int64_t length = count_of(w->reduced, w->nreduced) * (w->beside ? w->beside : 1);
+  int64_t numbers = fold_count_of(w->kept, w->nkept - (w->beside > 0));
+  int64_t length = fold_count_of(w->reduced, w->nreduced) * (w->beside ? w->beside : 1);
   fnzi_cpu_rows_spread(call, numbers, length, fold_numbers, w);
 }
 

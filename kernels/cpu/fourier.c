@@ -103,14 +103,14 @@ static void read_half(const lines *l, const int64_t *starts, block *x, block *y)
 
 /* Writes points from element `offset` on, times the scale; `im` changes the imaginary parts' sign.
  */
-static void scatter(const lines *l, int64_t offset, track t, block from, double im) {
+static void fourier_scatter(const lines *l, int64_t offset, track t, block from, double im) {
   t.re = l->scale, t.im = im * l->scale;
   l->plan.moves->scatter[l->to.is_f32](&t, l->lanes, from, l->to.data, offset);
 }
 
 static void write_complex(const lines *l, const int64_t *starts, int64_t used, int64_t count,
                           const block *x) {
-  scatter(l, 0, (track){starts, l->to_step, 1, count, used, 1, 1}, *x, 1);
+  fourier_scatter(l, 0, (track){starts, l->to_step, 1, count, used, 1, 1}, *x, 1);
 }
 
 /* On a real line the second half is the conjugate of the first one, from the end on. */
@@ -121,8 +121,9 @@ static void write_of_real(const lines *l, const int64_t *starts, int64_t used, b
     l->plan.passes->join(l->roots, l->length, l->lanes, *x, *y);
   write_complex(l, starts, used, half + 1, done);
   if (rest > 0)
-    scatter(l, (l->length - 1) * l->to_step, (track){starts, -l->to_step, 1, rest, used, 1, 1},
-            (block){done->re + l->lanes, done->im + l->lanes}, -1);
+    fourier_scatter(l, (l->length - 1) * l->to_step,
+                    (track){starts, -l->to_step, 1, rest, used, 1, 1},
+                    (block){done->re + l->lanes, done->im + l->lanes}, -1);
 }
 
 /* On a line of odd length the imaginary parts are ignored, and the real ones are written twice. */
@@ -130,7 +131,7 @@ static void write_real(const lines *l, const int64_t *starts, int64_t used, cons
   track t = {starts, 2 * l->to_step, l->to_step, l->length / 2, used, 1, 1};
   if (!l->is_even)
     t = (track){starts, l->to_step, 0, l->length, used, 1, 1};
-  scatter(l, 0, t, l->is_even ? *x : (block){x->re, x->re}, 1);
+  fourier_scatter(l, 0, t, l->is_even ? *x : (block){x->re, x->re}, 1);
 }
 
 /* The way back is the way there with real and imaginary parts exchanged. */

@@ -106,8 +106,8 @@ static void join_eight(const fnzi_cpu_fft_join *j, int64_t lanes) {
     join_square(j, k + WIDTH < j->count ? k : j->count - WIDTH);
 }
 
-static void times(const double *numbers, int64_t count, int64_t lanes, fnzi_cpu_fft_block from,
-                  fnzi_cpu_fft_block to) {
+static void fourier_passes_times(const double *numbers, int64_t count, int64_t lanes,
+                                 fnzi_cpu_fft_block from, fnzi_cpu_fft_block to) {
   if (lanes % FNZI_FFT_LANES == 0)
     times_vec(numbers, count, lanes, from, to);
   else
@@ -154,6 +154,6 @@ const fnzi_cpu_fft_passes FNZI_ISA_NAME(fnzi_cpu_fft_passes_of) = {
     .by_radix = {NULL, NULL, pass_2, pass_3, pass_4, pass_5, NULL, NULL, pass_8},
     .by_any = pass_any,
     .join_eight = join_eight,
-    .times = times,
+    .times = fourier_passes_times,
     .join = join_halves,
     .split = split_halves};

@@ -172,7 +172,7 @@ fnz_status fnzi_cpu_fft_plan_make(fnzi_krn_call *call, int64_t n, fnzi_cpu_fft_r
 }
 
 /* --- Transforms -------------------------------------------------------------------------- */
-static void exchange(fnzi_cpu_fft_block *x, fnzi_cpu_fft_block *y) {
+static void fourier_plan_exchange(fnzi_cpu_fft_block *x, fnzi_cpu_fft_block *y) {
   fnzi_cpu_fft_block read = *x;
   *x = *y;
   *y = read;
@@ -192,14 +192,14 @@ static void run_passes(const fnzi_cpu_fft_plan *plan, int64_t lanes, fnzi_cpu_ff
       plan->passes->by_radix[radix](&pass, *x, *y);
     else
       plan->passes->by_any(&pass, *x, *y);
-    exchange(x, y);
+    fourier_plan_exchange(x, y);
     stride *= radix;
     left /= radix;
   }
   if (!plan->turns)
     return;
   plan->passes->join_eight(&(fnzi_cpu_fft_join){plan->points / 8, plan->turns, *x, *y}, lanes);
-  exchange(x, y);
+  fourier_plan_exchange(x, y);
 }
 
 static fnzi_cpu_fft_block exchanged(fnzi_cpu_fft_block b) {
@@ -208,8 +208,8 @@ static fnzi_cpu_fft_block exchanged(fnzi_cpu_fft_block b) {
 
 /* As i j = (i i + j j - (i - j) (i - j)) / 2, a transform is a convolution with a chirp, between
  * two products with it. */
-static void convolve(const fnzi_cpu_fft_plan *plan, int64_t lanes, fnzi_cpu_fft_block *x,
-                     fnzi_cpu_fft_block *y) {
+static void fourier_plan_convolve(const fnzi_cpu_fft_plan *plan, int64_t lanes,
+                                  fnzi_cpu_fft_block *x, fnzi_cpu_fft_block *y) {
   size_t rest = (size_t)((plan->points - plan->n) * lanes) * sizeof(double);
   plan->passes->times(plan->chirp, plan->n, lanes, *x, *x);
   memset(x->re + plan->n * lanes, 0, rest);
@@ -225,7 +225,7 @@ static void convolve(const fnzi_cpu_fft_plan *plan, int64_t lanes, fnzi_cpu_fft_
 void fnzi_cpu_fft_lines(const fnzi_cpu_fft_plan *plan, int64_t lanes, fnzi_cpu_fft_block *x,
                         fnzi_cpu_fft_block *y) {
   if (plan->chirp)
-    convolve(plan, lanes, x, y);
+    fourier_plan_convolve(plan, lanes, x, y);
   else
     run_passes(plan, lanes, x, y);
 }

@@ -30,8 +30,8 @@ static fnz_status open_cells(fnzi_krn_call *call, cells *out) {
 }
 
 /* The formula of each element, recorded. */
-static fnz_status record(fnzi_krn_call *call, const cells *c, const char *name,
-                         const int64_t *integers, size_t bytes) {
+static fnz_status image_record(fnzi_krn_call *call, const cells *c, const char *name,
+                               const int64_t *integers, size_t bytes) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   fnzi_cpu_recording t = {.f = {.nwindows = 0}};
   fnzi_cpu_record_window(&t, dtype, c->have, c->from);
@@ -40,7 +40,7 @@ static fnz_status record(fnzi_krn_call *call, const cells *c, const char *name,
   return fnzi_cpu_record(call, &t, name, c->count);
 }
 
-static void move_cell(const cells *c, int64_t to, int64_t from) {
+static void image_move_cell(const cells *c, int64_t to, int64_t from) {
   if (from < 0)
     memset(c->to + (size_t)to * c->cell, 0, c->cell);
   else
@@ -61,10 +61,10 @@ static void pad_row(const cells *c, const image_padding *p, int64_t to, int64_t 
   int64_t first = before < 0 ? 0 : before < out ? before : out;
   int64_t last = end < first ? first : end < out ? end : out;
   for (int64_t k = 0; k < first; k++)
-    move_cell(c, to + k, row + image_source(p, 2, k));
+    image_move_cell(c, to + k, row + image_source(p, 2, k));
   move_cells(c, to + first, row + first - before, 1, last - first);
   for (int64_t k = last; k < out; k++)
-    move_cell(c, to + k, row + image_source(p, 2, k));
+    image_move_cell(c, to + k, row + image_source(p, 2, k));
 }
 
 fnz_status fnzi_kernel_pad_image(fnzi_krn_call *call) {
@@ -76,7 +76,7 @@ fnz_status fnzi_kernel_pad_image(fnzi_krn_call *call) {
   memcpy(p.in, read.in, sizeof p.in), memcpy(p.out, read.out, sizeof p.out);
   memcpy(p.before, read.before, sizeof p.before);
   if (call->record)
-    return record(call, &c, "padded", &p.reflects, sizeof p);
+    return image_record(call, &c, "padded", &p.reflects, sizeof p);
   int64_t planes = c.count ? read.planes : 0, to = 0;
   for (int64_t plane = 0; plane < planes; plane++)
     for (int64_t i = 0; i < p.out[0]; i++)
@@ -122,7 +122,7 @@ fnz_status fnzi_kernel_im2col(fnzi_krn_call *call) {
   memcpy(p.padding, read.padding, sizeof p.padding);
   memcpy(p.stride, read.stride, sizeof p.stride), memcpy(p.places, read.places, sizeof p.places);
   if (call->record)
-    return record(call, &c, "columns", &p.rows, sizeof p);
+    return image_record(call, &c, "columns", &p.rows, sizeof p);
   int64_t to = 0;
   for (int64_t image = 0; image < read.batch; image++)
     for (int64_t row = 0; row < p.rows; row++)
@@ -180,7 +180,7 @@ static void cut_channels(fnzi_krn_window *w, int64_t outer) {
   w->sizes[2] = inner;
 }
 
-static void exchange(fnzi_krn_window *w, uint32_t a, uint32_t b) {
+static void image_exchange(fnzi_krn_window *w, uint32_t a, uint32_t b) {
   int64_t size = w->sizes[a], stride = w->strides[a];
   w->sizes[a] = w->sizes[b], w->strides[a] = w->strides[b];
   w->sizes[b] = size, w->strides[b] = stride;
@@ -196,7 +196,7 @@ fnz_status fnzi_kernel_channel_shuffle(fnzi_krn_call *call) {
   fnzi_krn_window_of(call->outputs[0], &to);
   cut_channels(&from, groups);
   cut_channels(&to, to.sizes[1] / groups);
-  exchange(&to, 1, 2);
+  image_exchange(&to, 1, 2);
   return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
@@ -223,6 +223,6 @@ fnz_status fnzi_kernel_rot90(fnzi_krn_call *call) {
   if (turns == 1 || turns == 2)
     flip(&from, b);
   if (turns % 2)
-    exchange(&from, a, b);
+    image_exchange(&from, a, b);
   return fnzi_krn_window_assign(call, &to, &from, false);
 }

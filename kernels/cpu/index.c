@@ -74,9 +74,9 @@ static void spread_index(const fnzi_meta_places *places, const fnzi_krn_window *
 }
 
 /* `other` has the kept dimensions, with the dimensions of the index in between. */
-static fnz_status record_places(fnzi_krn_call *call, const fnzi_krn_array *self,
-                                const fnzi_meta_places *places, const fnzi_krn_window *other,
-                                fnzi_krn_picking *p) {
+static fnz_status index_record_places(fnzi_krn_call *call, const fnzi_krn_array *self,
+                                      const fnzi_meta_places *places, const fnzi_krn_window *other,
+                                      fnzi_krn_picking *p) {
   const fnz_arg *indices = &call->args[1];
   fnzi_krn_window space;
   fnzi_krn_window_of(self, &space);
@@ -110,7 +110,7 @@ static fnz_status record_index(fnzi_krn_call *call, const fnzi_krn_array *self) 
   fnzi_krn_window out;
   FNZ_TRY(find_shape(call, self, &places));
   fnzi_krn_window_of(call->outputs[0], &out);
-  return record_places(call, self, &places, &out, &p);
+  return index_record_places(call, self, &places, &out, &p);
 }
 
 /* --- Rows --------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ static bool lies_in_one_piece(const fnzi_krn_window *w) {
   return true;
 }
 
-static int64_t bytes_of(const fnzi_krn_window *w) {
+static int64_t index_bytes_of(const fnzi_krn_window *w) {
   int64_t bytes = (int64_t)w->cell;
   for (uint32_t i = 0; i < w->rank; i++)
     bytes = fnzi_krn_stride_bytes(bytes, (size_t)w->sizes[i]);
@@ -137,7 +137,7 @@ static bool are_rows(const fnzi_krn_window *from, const fnzi_krn_window *to) {
 /* Blocks that are worth more than their elements one by one. */
 static bool are_long(const fnzi_krn_window *w) {
   enum { LONG = 64 };
-  return lies_in_one_piece(w) && bytes_of(w) >= LONG;
+  return lies_in_one_piece(w) && index_bytes_of(w) >= LONG;
 }
 
 /* One dimension is indexed, and the dimensions after it are contiguous rows. */
@@ -154,7 +154,7 @@ static bool picks_rows(const walk *w, const fnzi_krn_array *self, const fnzi_krn
     return false;
   *rows =
       (fnzi_cpu_picked){(char *)w->other.data, (const char *)w->self.data, w->places.values[dim],
-                        w->places.count,       bytes_of(&w->other),        w->self_strides[dim]};
+                        w->places.count,       index_bytes_of(&w->other),  w->self_strides[dim]};
   return true;
 }
 
@@ -262,7 +262,7 @@ static fnz_status record_index_put(fnzi_krn_call *call, const fnzi_krn_array *ou
   FNZ_TRY(find_shape(call, out, &w.places));
   cut_self(&w, out);
   FNZ_TRY(spread_values(call, &w, fnzi_krn_named_array(call, "values"), &values));
-  return record_places(call, out, &w.places, &values, &p);
+  return index_record_places(call, out, &w.places, &values, &p);
 }
 
 fnz_status fnzi_kernel_index_put(fnzi_krn_call *call) {
@@ -392,7 +392,7 @@ static bool picks_lane(const fnzi_krn_window *self, const fnzi_krn_window *out, 
                             l->count,
                             row,
                             fnzi_krn_stride_bytes(self->strides[0], self->cell)};
-  return row == bytes_of(&to) && are_rows(&from, &to);
+  return row == index_bytes_of(&to) && are_rows(&from, &to);
 }
 
 fnz_status fnzi_kernel_index_select(fnzi_krn_call *call) {

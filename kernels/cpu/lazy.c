@@ -50,7 +50,8 @@ static bool is_side_by_side(const signs *s, const int64_t *strides) {
     return;                                                                                        \
   }
 
-static void copy_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
+static void lazy_copy_row(const void *user, char *const *data, const int64_t *strides,
+                          int64_t count) {
   const signs *s = user;
   if (is_side_by_side(s, strides) && s->bytes == sizeof(uint32_t))
     TURN(uint32_t)
@@ -70,7 +71,7 @@ static fnz_status with_signs(fnzi_krn_call *call, bool first, bool second) {
   fnzi_krn_loop_start(&loop, out->place.rank, out->place.sizes);
   fnzi_krn_loop_add_array(&loop, out);
   fnzi_krn_loop_add_array(&loop, in);
-  fnzi_krn_loop_run(&loop, copy_row, &s, call->team, false);
+  fnzi_krn_loop_run(&loop, lazy_copy_row, &s, call->team, false);
   return FNZ_OK;
 }
 

@@ -41,7 +41,7 @@ static void swap(int64_t *a, int64_t *b) {
 }
 
 /* The matrix part of a window. A vector's missing dimension gets a stride that BLAS takes. */
-static void split(factor *f, const fnz_geometry *g, const int64_t *strides, role r) {
+static void matmul_split(factor *f, const fnz_geometry *g, const int64_t *strides, role r) {
   int64_t last = g->sizes[g->rank - 1], step = strides[g->rank - 1];
   if (g->rank >= 2) {
     f->rows = g->sizes[g->rank - 2], f->cols = last;
@@ -62,7 +62,8 @@ static void split(factor *f, const fnz_geometry *g, const int64_t *strides, role
     f->matrix.row = f->matrix.col == 1 && f->cols > 0 ? f->cols : 1;
 }
 
-static void broadcast(factor *f, const products *p, const fnz_geometry *g, const int64_t *strides) {
+static void matmul_broadcast(factor *f, const products *p, const fnz_geometry *g,
+                             const int64_t *strides) {
   uint32_t lead = g->rank > 2 ? g->rank - 2 : 0;
   for (uint32_t i = 0; i < p->rank; i++) {
     bool inside = i + lead >= p->rank;
@@ -82,7 +83,7 @@ static bool takes(const products *p, const factor *f, bool is_second) {
   return (m->kind == FNZI_ROW_F32 || is_second != p->is_transposed) && (m->row == 1 || m->col == 1);
 }
 
-static fnzi_row_kind kind_of(fnz_dtype dtype) {
+static fnzi_row_kind matmul_kind_of(fnz_dtype dtype) {
   return dtype == FNZ_BF16  ? FNZI_ROW_BF16
          : dtype == FNZ_F16 ? FNZI_ROW_F16
          : dtype == FNZ_I8  ? FNZI_ROW_I8
@@ -91,7 +92,8 @@ static fnzi_row_kind kind_of(fnz_dtype dtype) {
 
 /* A product of these reads elements of the type. */
 static bool reads(const products *p, fnz_dtype dtype) {
-  return dtype == p->dtype || (p->order != FNZI_ORDER_LIBRARY && kind_of(dtype) != FNZI_ROW_F32);
+  return dtype == p->dtype ||
+         (p->order != FNZI_ORDER_LIBRARY && matmul_kind_of(dtype) != FNZI_ROW_F32);
 }
 
 /* A factor as it lies in memory when its type and strides allow, else row-major in scratch. A
@@ -99,11 +101,11 @@ static bool reads(const products *p, fnz_dtype dtype) {
 static fnz_status open_factor(fnzi_krn_call *call, products *p, const fnzi_krn_array *x, role r,
                               factor *f) {
   const fnz_geometry *g = &x->geometry;
-  f->matrix.kind = kind_of(x->place.dtype);
+  f->matrix.kind = matmul_kind_of(x->place.dtype);
   if (reads(p, x->place.dtype)) {
     f->matrix.data = fnzi_krn_array_data(x);
-    split(f, g, x->place.strides, r);
-    broadcast(f, p, g, x->place.strides);
+    matmul_split(f, g, x->place.strides, r);
+    matmul_broadcast(f, p, g, x->place.strides);
     if (takes(p, f, f == &p->b))
       return FNZ_OK;
   }
@@ -111,14 +113,14 @@ static fnz_status open_factor(fnzi_krn_call *call, products *p, const fnzi_krn_a
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
   FNZ_TRY(fnzi_krn_dense_get_as(call, x, p->dtype, &f->matrix.data));
   f->matrix.kind = FNZI_ROW_F32;
-  split(f, g, strides, r);
-  broadcast(f, p, g, strides);
+  matmul_split(f, g, strides, r);
+  matmul_broadcast(f, p, g, strides);
   return FNZ_OK;
 }
 
 /* Rows of the first factor times the batch dimensions behind which the second one stays put: as
  * many as fold() can join. */
-static int64_t rows_of(const products *p, const factor *a, const factor *b) {
+static int64_t matmul_rows_of(const products *p, const factor *a, const factor *b) {
   int64_t rows = a->rows;
   for (uint32_t i = p->rank; i-- > 0 && b->spread[i];)
     rows *= p->sizes[i];
@@ -126,17 +128,17 @@ static int64_t rows_of(const products *p, const factor *a, const factor *b) {
 }
 
 /* By sizes, and by the strides that eager has. */
-static void choose_order(products *p, const fnzi_krn_array *a, const fnzi_krn_array *b,
-                         role role_b) {
+static void matmul_choose_order(products *p, const fnzi_krn_array *a, const fnzi_krn_array *b,
+                                role role_b) {
   int64_t strides_a[FNZ_MAX_RANK], strides_b[FNZ_MAX_RANK];
   fnz_geometry ga = fnzi_krn_array_ordered(a, strides_a), gb = fnzi_krn_array_ordered(b, strides_b);
   factor left, right;
-  split(&left, &ga, ga.strides, LEFT);
-  split(&right, &gb, gb.strides, role_b);
-  broadcast(&right, p, &gb, gb.strides);
-  left.matrix.kind = kind_of(ga.dtype), right.matrix.kind = kind_of(gb.dtype);
+  matmul_split(&left, &ga, ga.strides, LEFT);
+  matmul_split(&right, &gb, gb.strides, role_b);
+  matmul_broadcast(&right, p, &gb, gb.strides);
+  left.matrix.kind = matmul_kind_of(ga.dtype), right.matrix.kind = matmul_kind_of(gb.dtype);
   fnzi_cpu_product one = {.dtype = p->dtype, .n = right.cols, .k = right.rows, .alpha = p->alpha};
-  one.m = rows_of(p, &left, &right);
+  one.m = matmul_rows_of(p, &left, &right);
   p->order = fnzi_cpu_product_order(&one, &left.matrix, &right.matrix);
   p->is_transposed = fnzi_cpu_product_is_transposed(&one);
 }
@@ -148,15 +150,15 @@ static fnz_status open_batch(fnzi_krn_call *call, const fnzi_krn_array *a, const
   if (!fnzi_cpu_product_dtype(dtype, &p->dtype))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
                                 fnzi_dtype(dtype)->name);
-  choose_order(p, a, b, role_b);
+  matmul_choose_order(p, a, b, role_b);
   FNZ_TRY(open_factor(call, p, a, LEFT, &p->a));
   FNZ_TRY(open_factor(call, p, b, role_b, &p->b));
   p->m = p->a.rows, p->k = p->a.cols, p->n = p->b.cols;
   return FNZ_OK;
 }
 
-static fnz_status open(fnzi_krn_call *call, const fnzi_krn_array *a, const fnzi_krn_array *b,
-                       role role_b, products *p) {
+static fnz_status matmul_open(fnzi_krn_call *call, const fnzi_krn_array *a, const fnzi_krn_array *b,
+                              role role_b, products *p) {
   const fnz_geometry *out = &call->outputs[0]->geometry;
   uint32_t inner = (a->geometry.rank > 1) + (b->geometry.rank > 1);
   p->rank = out->rank > inner ? out->rank - inner : 0;
@@ -175,7 +177,7 @@ static bool adds_rows(const products *p) {
 
 /* Batch dimensions along which the second factor stays put are more rows of the first. Its sizes
  * decide that, not its strides: an expanded factor may have been copied or not. */
-static void fold(products *p) {
+static void matmul_fold(products *p) {
   while (p->rank && p->a.matrix.row >= p->k && adds_rows(p)) {
     if (p->m == 1 && p->sizes[p->rank - 1] != 1)
       p->a.matrix.row = p->a.batch[p->rank - 1];
@@ -202,7 +204,7 @@ static bool stays_put(const factor *f, uint32_t rank) {
 static fnz_status fold_all(fnzi_krn_call *call, products *p, const fnzi_krn_array *a) {
   int64_t strides[FNZ_MAX_RANK], rows = p->m;
   uint32_t rank = p->rank;
-  fold(p);
+  matmul_fold(p);
   bool whole = fnz_geometry_numel(&a->geometry) == rows * p->k * batch_size(p, rank);
   if (p->rank == 0 || !stays_put(&p->b, rank) || !whole || fnzi_is_contiguous(&a->place))
     return FNZ_OK;
@@ -211,13 +213,13 @@ static fnz_status fold_all(fnzi_krn_call *call, products *p, const fnzi_krn_arra
   fnzi_contiguous_strides(a->geometry.sizes, a->geometry.rank, strides);
   fnz_dtype dtype = p->a.matrix.kind == FNZI_ROW_F32 ? p->dtype : a->place.dtype;
   FNZ_TRY(fnzi_krn_dense_get_as(call, a, dtype, &p->a.matrix.data));
-  split(&p->a, &a->geometry, strides, LEFT);
-  broadcast(&p->a, p, &a->geometry, strides);
-  fold(p);
+  matmul_split(&p->a, &a->geometry, strides, LEFT);
+  matmul_broadcast(&p->a, p, &a->geometry, strides);
+  matmul_fold(p);
   return FNZ_OK;
 }
 
-static const void *moved(const products *p, const factor *f, int64_t index) {
+static const void *matmul_moved(const products *p, const factor *f, int64_t index) {
   fnzi_row_kind kind = f->matrix.kind;
   int64_t at = 0;
   for (uint32_t i = p->rank; i-- > 0; index /= p->sizes[i])
@@ -230,8 +232,8 @@ static const void *moved(const products *p, const factor *f, int64_t index) {
 static void at_index(const products *p, int64_t index, void *out, fnzi_cpu_product *one) {
   *one = (fnzi_cpu_product){.dtype = p->dtype, .m = p->m, .n = p->n, .k = p->k};
   one->a = p->a.matrix, one->b = p->b.matrix;
-  one->a.data = moved(p, &p->a, index);
-  one->b.data = moved(p, &p->b, index);
+  one->a.data = matmul_moved(p, &p->a, index);
+  one->b.data = matmul_moved(p, &p->b, index);
   if (out)
     one->c = (char *)out + (size_t)(index * p->m * p->n) * fnzi_dtype(p->dtype)->bytes;
   one->c_row = p->n, one->alpha = p->alpha, one->beta = p->beta;
@@ -253,7 +255,7 @@ static fnz_status open_room(fnzi_krn_call *call, products *p) {
   return fnzi_cpu_product_room(call, &one, &p->room);
 }
 
-static fnz_status run(fnzi_krn_call *call, products *p, void *out) {
+static fnz_status matmul_run(fnzi_krn_call *call, products *p, void *out) {
   int64_t count = batch_size(p, p->rank);
   FNZ_TRY(open_room(call, p));
   if (count != 1) {
@@ -268,8 +270,8 @@ static fnz_status run(fnzi_krn_call *call, products *p, void *out) {
 }
 
 /* Fills the result with the tensor to be added, broadcast. */
-static fnz_status fill(fnzi_krn_call *call, const products *p, const fnzi_krn_array *self,
-                       void *out) {
+static fnz_status matmul_fill(fnzi_krn_call *call, const products *p, const fnzi_krn_array *self,
+                              void *out) {
   const void *data;
   FNZ_TRY(fnzi_krn_dense_get_as(call, self, p->dtype, &data));
   fnzi_cpu_expand_cells(call, &self->geometry, data, &call->outputs[0]->geometry, out,
@@ -283,24 +285,24 @@ static void drop_nothing(products *p) {
     p->k = 0, p->alpha = 1;
 }
 
-static fnz_status finish(fnzi_krn_call *call, products *p, const fnzi_krn_array *first,
-                         const fnzi_krn_array *self) {
+static fnz_status matmul_finish(fnzi_krn_call *call, products *p, const fnzi_krn_array *first,
+                                const fnzi_krn_array *self) {
   void *out;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, p->dtype, &out));
   if (!self || !fnzi_krn_array_numel(call->outputs[0]))
     p->beta = 0;
   if (p->beta != 0)
-    FNZ_TRY(fill(call, p, self, out));
+    FNZ_TRY(matmul_fill(call, p, self, out));
   drop_nothing(p);
   FNZ_TRY(fold_all(call, p, first));
-  return run(call, p, out);
+  return matmul_run(call, p, out);
 }
 
 /* mm, bmm, mv, dot, matmul: the ranks decide which. */
 fnz_status fnzi_kernel_matmul(fnzi_krn_call *call) {
   products p = {.alpha = 1};
-  FNZ_TRY(open(call, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), RIGHT, &p));
-  return finish(call, &p, fnzi_krn_call_input(call, 0), NULL);
+  FNZ_TRY(matmul_open(call, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), RIGHT, &p));
+  return matmul_finish(call, &p, fnzi_krn_call_input(call, 0), NULL);
 }
 
 static fnz_status read_factor(const fnzi_krn_call *call, const char *name, double *out) {
@@ -323,8 +325,8 @@ static fnz_status read_factors(const fnzi_krn_call *call, products *p) {
 fnz_status fnzi_kernel_addmm(fnzi_krn_call *call) {
   products p = {.rank = 0};
   FNZ_TRY(read_factors(call, &p));
-  FNZ_TRY(open(call, fnzi_krn_call_input(call, 1), fnzi_krn_call_input(call, 2), RIGHT, &p));
-  return finish(call, &p, fnzi_krn_call_input(call, 1), fnzi_krn_call_input(call, 0));
+  FNZ_TRY(matmul_open(call, fnzi_krn_call_input(call, 1), fnzi_krn_call_input(call, 2), RIGHT, &p));
+  return matmul_finish(call, &p, fnzi_krn_call_input(call, 1), fnzi_krn_call_input(call, 0));
 }
 
 /* The products of the batch are added one after the other to beta times self. */
@@ -337,7 +339,7 @@ fnz_status fnzi_kernel_addbmm(fnzi_krn_call *call) {
   FNZ_TRY(open_batch(call, a, fnzi_krn_call_input(call, 2), RIGHT, &p));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, p.dtype, &out));
   if (p.beta != 0 && fnzi_krn_array_numel(call->outputs[0]))
-    FNZ_TRY(fill(call, &p, self, out));
+    FNZ_TRY(matmul_fill(call, &p, self, out));
   if (!p.sizes[0]) /* one product of nothing leaves beta times self */
     p.sizes[0] = 1, p.k = 0;
   drop_nothing(&p);
@@ -352,6 +354,7 @@ fnz_status fnzi_kernel_addbmm(fnzi_krn_call *call) {
 
 fnz_status fnzi_kernel_linear(fnzi_krn_call *call) {
   products p = {.alpha = 1, .beta = 1};
-  FNZ_TRY(open(call, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), TRANSPOSED, &p));
-  return finish(call, &p, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 2));
+  FNZ_TRY(matmul_open(call, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), TRANSPOSED,
+                      &p));
+  return matmul_finish(call, &p, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 2));
 }

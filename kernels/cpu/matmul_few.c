@@ -24,7 +24,7 @@ typedef struct few {
   fnzi_row_kind kind; /* of w */
 } few;
 
-static few open(const fnzi_cpu_product *p) {
+static few few_open(const fnzi_cpu_product *p) {
   few f = {.x = p->a.data, .w = p->b.data, .c = p->c, .rows = p->m, .columns = p->n};
   f.depth = p->k, f.alpha = (float)p->alpha, f.beta = (float)p->beta, f.kind = p->b.kind;
   f.x_row = p->a.row, f.x_step = p->a.col, f.w_row = p->b.col, f.w_step = p->b.row;
@@ -41,7 +41,7 @@ fnzi_cpu_order fnzi_cpu_product_order(const fnzi_cpu_product *p, const fnzi_cpu_
                                       const fnzi_cpu_matrix *b) {
   fnzi_cpu_product asked = *p;
   asked.a = *a, asked.b = *b;
-  few f = open(&asked);
+  few f = few_open(&asked);
   if (p->dtype != FNZ_F32)
     return FNZI_ORDER_LIBRARY;
   if (p->k >= LEAST_DEPTH && f.x_step == 1 && f.w_step == 1 && f.rows <= most_dots[f.kind])
@@ -106,7 +106,7 @@ static void slow_steps(const few *f) {
 
 /* --------------------------------------------------------------------------------------------- */
 void fnzi_cpu_product_few(const fnzi_cpu_product *p) {
-  few f = open(p);
+  few f = few_open(p);
   bool is_dots = p->order == FNZI_ORDER_DOTS, fits = f.x_step == 1 && f.c_column == 1;
   const fnzi_rows *rows = fnzi_rows_best();
   fnzi_row_dots d = {f.x,     f.w,     f.c,     f.rows,  f.columns, f.depth,

@@ -34,7 +34,7 @@ fnz_status fnzi_cpu_product_room(fnzi_krn_call *call, const fnzi_cpu_product *p,
 }
 
 /* Parts of a product have no more room than the whole. */
-static void run_in(const fnzi_cpu_product *p, int64_t room, int lane) {
+static void panels_run_in(const fnzi_cpu_product *p, int64_t room, int lane) {
   fnzi_row_panels d = describe(p);
   d.room = p->room + lane * room;
   fnzi_rows_best()->panels(&d);
@@ -42,10 +42,10 @@ static void run_in(const fnzi_cpu_product *p, int64_t room, int lane) {
 
 void fnzi_cpu_product_panels(const fnzi_cpu_product *p, int lane) {
   const fnzi_row_panels d = describe(p);
-  run_in(p, fnzi_row_panels_room(&d), lane);
+  panels_run_in(p, fnzi_row_panels_room(&d), lane);
 }
 
-static const void *moved(const fnzi_cpu_matrix *x, int64_t elements) {
+static const void *panels_moved(const fnzi_cpu_matrix *x, int64_t elements) {
   return (const char *)x->data + elements * fnzi_row_kind_bytes(x->kind);
 }
 
@@ -54,16 +54,16 @@ typedef struct tiles {
   int64_t rows, columns, across, room;
 } tiles;
 
-static void run_tile(const void *user, int64_t at, int lane) {
+static void panels_run_tile(const void *user, int64_t at, int lane) {
   const tiles *t = user;
   const fnzi_cpu_product *p = t->product;
   int64_t i = at / t->across * t->rows, j = at % t->across * t->columns;
   fnzi_cpu_product one = *p;
   one.m = fnzi_cpu_least(t->rows, p->m - i), one.n = fnzi_cpu_least(t->columns, p->n - j);
-  one.a.data = moved(&p->a, i * p->a.row);
-  one.b.data = moved(&p->b, j * p->b.col);
+  one.a.data = panels_moved(&p->a, i * p->a.row);
+  one.b.data = panels_moved(&p->b, j * p->b.col);
   one.c = (float *)p->c + i * p->c_row + j;
-  run_in(&one, t->room, lane);
+  panels_run_in(&one, t->room, lane);
 }
 
 /* By columns first: then each part of the second factor is brought by one thread alone. */
@@ -78,8 +78,8 @@ void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, fnzi_krn_team *tea
       fnzi_cpu_parts(fnzi_cpu_parts(p->m, fnzi_cpu_parts(wanted, t.across)), ROWS_OF) * ROWS_OF;
   int64_t count = fnzi_cpu_parts(p->m, t.rows) * t.across;
   if (threads <= 1 || count == 1 || p->m * p->n < WORTH_TILES / (p->k + 1)) {
-    run_in(p, t.room, 0);
+    panels_run_in(p, t.room, 0);
     return;
   }
-  fnzi_krn_share(team, count, run_tile, &t);
+  fnzi_krn_share(team, count, panels_run_tile, &t);
 }

@@ -154,13 +154,14 @@ void fnzi_cpu_product_run(const fnzi_cpu_product *p, int lane) {
     run_c128(p);
 }
 
-static void *moved(const fnzi_cpu_product *p, const void *data, fnzi_row_kind kind, int64_t by) {
+static void *matmul_product_moved(const fnzi_cpu_product *p, const void *data, fnzi_row_kind kind,
+                                  int64_t by) {
   by *= kind == FNZI_ROW_F32 ? (int64_t)fnzi_dtype(p->dtype)->bytes : fnzi_row_kind_bytes(kind);
   return (void *)((uintptr_t)data + (uintptr_t)by);
 }
 
 /* Tile `at`, by rows of tiles. */
-static void run_tile(const void *user, int64_t at, int lane) {
+static void matmul_product_run_tile(const void *user, int64_t at, int lane) {
   const fnzi_cpu_product *p = user;
   int64_t cols = fnzi_cpu_parts(p->n, TILE_COLS);
   int64_t i = at / cols * TILE_ROWS, j = at % cols * TILE_COLS;
@@ -168,9 +169,9 @@ static void run_tile(const void *user, int64_t at, int lane) {
   (void)lane;
   tile.m = fnzi_cpu_least(TILE_ROWS, p->m - i);
   tile.n = fnzi_cpu_least(TILE_COLS, p->n - j);
-  tile.a.data = moved(p, p->a.data, p->a.kind, i * p->a.row);
-  tile.b.data = moved(p, p->b.data, p->b.kind, j * p->b.col);
-  tile.c = moved(p, p->c, FNZI_ROW_F32, i * p->c_row + j);
+  tile.a.data = matmul_product_moved(p, p->a.data, p->a.kind, i * p->a.row);
+  tile.b.data = matmul_product_moved(p, p->b.data, p->b.kind, j * p->b.col);
+  tile.c = matmul_product_moved(p, p->c, FNZI_ROW_F32, i * p->c_row + j);
   fnzi_cpu_product_run(&tile, 0);
 }
 
@@ -180,5 +181,5 @@ void fnzi_cpu_product_run_tiled(const fnzi_cpu_product *p, fnzi_krn_team *team) 
     fnzi_cpu_product_panels_tiled(p, team);
     return;
   }
-  fnzi_krn_share(team, rows * cols, run_tile, p);
+  fnzi_krn_share(team, rows * cols, matmul_product_run_tile, p);
 }

@@ -28,7 +28,7 @@ typedef enum what {
 
 /* Rounds to the type of the data. Training amplifies rounding so much where a channel has few
  * elements that only eager's own roundings, and no others, give eager's result. */
-static double rounded(const fnzi_cpu_reals *x, double value) {
+static double norm_rounded(const fnzi_cpu_reals *x, double value) {
   return x->f ? (double)(float)value : value;
 }
 
@@ -90,7 +90,7 @@ static void apply_fused(const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *y, in
     apply(x, y, at, length, scale, shift);
 }
 
-static double weight_at(const fnzi_cpu_reals *w, int64_t i, double otherwise) {
+static double norm_weight_at(const fnzi_cpu_reals *w, int64_t i, double otherwise) {
   return fnzi_cpu_reals_present(w) ? fnzi_cpu_real_at(w, i) : otherwise;
 }
 
@@ -121,9 +121,9 @@ static fnz_status open_channels(fnzi_krn_call *call, channels *c) {
 
 static moments measure_channel(const fnzi_cpu_reals *x, const group *g) {
   moments m = {.count = (double)(g->segments * g->length)};
-  m.mean = rounded(x, sum_group(x, g, SUM_IN_ORDER, 0) / m.count);
-  m.squares = rounded(x, sum_group(x, g, ROUNDED_SQUARES, m.mean));
-  m.var = rounded(x, m.squares / m.count);
+  m.mean = norm_rounded(x, sum_group(x, g, SUM_IN_ORDER, 0) / m.count);
+  m.squares = norm_rounded(x, sum_group(x, g, ROUNDED_SQUARES, m.mean));
+  m.var = norm_rounded(x, m.squares / m.count);
   return m;
 }
 
@@ -135,19 +135,20 @@ static void put(const fnzi_cpu_reals_out *out, int64_t at, double value) {
 /* Running statistics take the unbiased variance, normalisation the biased one. In f32 eager's loop
  * rounds every step but the product of the variance, which is fused with the sum. */
 static void update(const channels *c, int64_t channel, const moments *m) {
-  double part = rounded(&c->x, c->momentum), keep = rounded(&c->x, 1 - c->momentum);
-  double unbiased = rounded(&c->x, m->squares / (m->count - 1));
-  double old_mean = rounded(&c->x, keep * weight_at(&c->mean, channel, 0));
-  double old_var = rounded(&c->x, keep * weight_at(&c->var, channel, 0));
-  put(&c->new_mean, channel, rounded(&c->x, part * m->mean) + old_mean);
+  double part = norm_rounded(&c->x, c->momentum), keep = norm_rounded(&c->x, 1 - c->momentum);
+  double unbiased = norm_rounded(&c->x, m->squares / (m->count - 1));
+  double old_mean = norm_rounded(&c->x, keep * norm_weight_at(&c->mean, channel, 0));
+  double old_var = norm_rounded(&c->x, keep * norm_weight_at(&c->var, channel, 0));
+  put(&c->new_mean, channel, norm_rounded(&c->x, part * m->mean) + old_mean);
   put(&c->new_var, channel, part * unbiased + old_var);
 }
 
 /* 1 / sqrt(var + eps): in double from measured variances, step by step from running ones. */
-static double deviation(const channels *c, double var) {
+static double norm_deviation(const channels *c, double var) {
   if (c->training)
-    return rounded(&c->x, 1 / sqrt(var + c->eps));
-  return rounded(&c->x, 1 / rounded(&c->x, sqrt(rounded(&c->x, var + rounded(&c->x, c->eps)))));
+    return norm_rounded(&c->x, 1 / sqrt(var + c->eps));
+  return norm_rounded(
+      &c->x, 1 / norm_rounded(&c->x, sqrt(norm_rounded(&c->x, var + norm_rounded(&c->x, c->eps)))));
 }
 
 static void normalise_channel(const void *user, int64_t i, int lane) {
@@ -155,13 +156,14 @@ static void normalise_channel(const void *user, int64_t i, int lane) {
   int64_t channel = i % c->count, sample = i / c->count, plane = c->count * c->length;
   group g = {.at = sample * plane + channel * c->length, .step = plane, .length = c->length};
   g.segments = c->per_sample ? 1 : c->batch;
-  moments m = {.mean = weight_at(&c->mean, channel, 0), .var = weight_at(&c->var, channel, 1)};
+  moments m = {.mean = norm_weight_at(&c->mean, channel, 0),
+               .var = norm_weight_at(&c->var, channel, 1)};
   (void)lane;
   if (c->training)
     m = measure_channel(&c->x, &g);
-  double rstd = deviation(c, m.var),
-         scale = rounded(&c->x, rstd * weight_at(&c->weight, channel, 1));
-  double shift = rounded(&c->x, weight_at(&c->bias, channel, 0) - m.mean * scale);
+  double rstd = norm_deviation(c, m.var),
+         scale = norm_rounded(&c->x, rstd * norm_weight_at(&c->weight, channel, 1));
+  double shift = norm_rounded(&c->x, norm_weight_at(&c->bias, channel, 0) - m.mean * scale);
   for (int64_t s = 0; s < g.segments; s++)
     apply_fused(&c->x, &c->y, g.at + s * g.step, g.length, scale, shift);
   if (!c->training)
@@ -301,9 +303,9 @@ static void apply_channels(const rows *r, int64_t row, double mean, double rstd)
   int64_t count = r->length / r->channel_length;
   for (int64_t k = 0; k < count; k++) {
     int64_t channel = row % r->groups * count + k;
-    double scale = rstd * weight_at(&r->weight, channel, 1);
+    double scale = rstd * norm_weight_at(&r->weight, channel, 1);
     apply(&r->x, &r->y, row * r->length + k * r->channel_length, r->channel_length, scale,
-          weight_at(&r->bias, channel, 0) - mean * scale);
+          norm_weight_at(&r->bias, channel, 0) - mean * scale);
   }
 }
 
@@ -338,7 +340,7 @@ void fnzi_cpu_norm_row(bool rms, double eps, const void *const *in, void *const 
   normalise_row(&r, 0, 0);
 }
 
-static fnz_status open_elements(fnzi_krn_call *call, rows *r) {
+static fnz_status norm_open_elements(fnzi_krn_call *call, rows *r) {
   fnz_dtype dtype = fnzi_cpu_real_dtype(fnzi_krn_call_geometry(call, 0)->dtype);
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &r->x));
   return fnzi_cpu_reals_result(call, 0, dtype, &r->y);
@@ -396,7 +398,7 @@ static fnz_status normalise_rows(fnzi_krn_call *call, rows *r) {
   const void *x;
   void *y;
   if (dtype != FNZ_F16 && dtype != FNZ_BF16) {
-    FNZ_TRY(open_elements(call, r));
+    FNZ_TRY(norm_open_elements(call, r));
     fnzi_cpu_rows_spread(call, r->count, r->length, normalise_row, r);
     return FNZ_OK;
   }
@@ -427,7 +429,7 @@ fnz_status fnzi_kernel_group_norm(fnzi_krn_call *call) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   rows r;
   FNZ_TRY(open_weights(call, &r));
-  FNZ_TRY(open_elements(call, &r));
+  FNZ_TRY(norm_open_elements(call, &r));
   FNZ_TRY(open_result(call, 1, &r.mean));
   FNZ_TRY(open_result(call, 2, &r.rstd));
   r.groups = fnzi_krn_named_int(call, "num_groups", 0);

@@ -48,7 +48,7 @@ static int64_t nth_key(int64_t *keys, int64_t count, int64_t nth) {
   }
 }
 
-static void fill_pairs(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs) {
+static void order_fill_pairs(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs) {
   for (int64_t i = 0; i < r->length; i++)
     pairs[i] = (fnzi_cpu_pair){key_of(r, row, i), i};
 }
@@ -81,17 +81,17 @@ static int64_t median_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pai
   int64_t nth = median_place(kind, numbers, r->length), key = nth_key(keys, r->length, nth);
   if (is_stable || r->dtype != FNZ_F64 || key != 0)
     return stable_place(r, row, key, nth);
-  fill_pairs(r, row, pairs);
+  order_fill_pairs(r, row, pairs);
   fnzi_cpu_select_nth(pairs, r->length, nth);
   return pairs[nth].place;
 }
 
 /* There is room for the pairs of a row. */
-static int64_t place_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs, int64_t kind,
-                        int64_t k, bool is_stable) {
+static int64_t order_place_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs,
+                              int64_t kind, int64_t k, bool is_stable) {
   if (kind != ORDER_KTH && kind != ORDER_MODE)
     return median_of(r, row, pairs, kind, is_stable);
-  fill_pairs(r, row, pairs);
+  order_fill_pairs(r, row, pairs);
   if (kind == ORDER_KTH) {
     fnzi_cpu_select_kth(pairs, r->length, k - 1);
     return pairs[k - 1].place;
@@ -101,7 +101,7 @@ static int64_t place_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pair
 }
 
 /* The median of all elements is a number, whose NaN has no payload. */
-static fnz_status forget_payload(fnzi_krn_call *call) {
+static fnz_status order_forget_payload(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
   double value = 0;
   if (!fnzi_is_float(out->place.dtype))
@@ -176,9 +176,9 @@ static fnz_status pick_rows(fnzi_krn_call *call, int64_t kind) {
     FNZI_NEW(&call->scratch, (size_t)r.count, &kept);
   FNZI_NEW(&call->scratch, (size_t)r.length, &room);
   for (int64_t i = 0; i < r.count; i++)
-    (places ? (int64_t *)places : kept)[i] = place_of(&r, i, room, kind, k, places != NULL);
+    (places ? (int64_t *)places : kept)[i] = order_place_of(&r, i, room, kind, k, places != NULL);
   FNZ_TRY(fnzi_cpu_rows_pick(call, reduced, places ? places : kept));
-  return places ? FNZ_OK : forget_payload(call);
+  return places ? FNZ_OK : order_forget_payload(call);
 }
 
 fnz_status fnzi_kernel_median(fnzi_krn_call *call) {

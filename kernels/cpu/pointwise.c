@@ -92,11 +92,11 @@ static int compare_names(const void *key, const void *row) {
   return strcmp(key, *(const char *const *)row);
 }
 
-static bool is_among(const char *row, const char *const *rows, size_t count) {
+static bool pointwise_is_among(const char *row, const char *const *rows, size_t count) {
   return bsearch(row, rows, count, sizeof *rows, compare_names) != NULL;
 }
 
-#define IS_AMONG(row, rows) is_among(row, rows, sizeof(rows) / sizeof *(rows))
+#define IS_AMONG(row, rows) pointwise_is_among(row, rows, sizeof(rows) / sizeof *(rows))
 
 /* --- Loops ------------------------------------------------------------------------------- */
 typedef union number_room {
@@ -118,8 +118,8 @@ typedef struct point {
   } in[FNZI_POINT_OPERANDS];
 } point;
 
-static void convert(const point *p, const fnzi_krn_conversion *c, void *to, const void *from,
-                    int64_t count) {
+static void pointwise_convert(const point *p, const fnzi_krn_conversion *c, void *to,
+                              const void *from, int64_t count) {
   if (p->row->keeps)
     fnzi_krn_convert_kept(c, to, from, count);
   else
@@ -141,7 +141,8 @@ static void load(const point *p, uint32_t k, double *to, const char *from, int64
                      narrow, count);
     return;
   }
-  convert(p, &(fnzi_krn_conversion){p->class_dtype, dtype, cell, stride}, to, from, count);
+  pointwise_convert(p, &(fnzi_krn_conversion){p->class_dtype, dtype, cell, stride}, to, from,
+                    count);
 }
 
 static bool is_direct(fnz_dtype have, fnz_dtype want, int64_t stride) {
@@ -206,10 +207,10 @@ static void point_row(const void *user, char *const *data, const int64_t *stride
     char *to = data[0] + at * strides[0];
     compute(p, direct_out ? (void *)to : room[FNZI_POINT_OPERANDS], in, n);
     if (!direct_out)
-      convert(p,
-              &(fnzi_krn_conversion){p->out, p->row->out, strides[0],
-                                     (int64_t)fnzi_dtype(p->row->out)->bytes},
-              to, room[FNZI_POINT_OPERANDS], n);
+      pointwise_convert(p,
+                        &(fnzi_krn_conversion){p->out, p->row->out, strides[0],
+                                               (int64_t)fnzi_dtype(p->row->out)->bytes},
+                        to, room[FNZI_POINT_OPERANDS], n);
   }
 }
 
@@ -247,7 +248,7 @@ static void number_cell(const point *p, const fnz_arg *number, void *out) {
   fnzi_krn_convert_one(p->class_dtype, out, p->what.compute, narrow.bytes);
 }
 
-static void add_operand(point *p, fnzi_krn_loop *loop, uint32_t k) {
+static void pointwise_add_operand(point *p, fnzi_krn_loop *loop, uint32_t k) {
   static const int64_t none[1] = {0};
   const fnzi_krn_array *a = fnzi_krn_arg_array(p->what.operands[k]);
   if (a) {
@@ -336,7 +337,7 @@ static void run_point(fnzi_krn_call *call, point *p) {
   fnzi_krn_loop_start(&loop, out->place.rank, out->place.sizes);
   fnzi_krn_loop_add_array(&loop, out);
   for (uint32_t k = 0; k < p->what.noperands; k++)
-    add_operand(p, &loop, k);
+    pointwise_add_operand(p, &loop, k);
   choose_narrow(p);
   fnzi_krn_loop_run(&loop, point_row, p, call->team, false);
 }

@@ -55,8 +55,8 @@ static void mean_element(const pool *o, int64_t plane, int64_t to, const pool_wi
 }
 
 /* Adds elements `step` apart to sums side by side. */
-static void add_beside(const fnzi_cpu_reals *x, int64_t at, int64_t step, int64_t count,
-                       double *sums) {
+static void pool_add_beside(const fnzi_cpu_reals *x, int64_t at, int64_t step, int64_t count,
+                            double *sums) {
   const float *f = x->f ? x->f + at : NULL;
   const double *d = x->d ? x->d + at : NULL;
   if (d)
@@ -87,7 +87,7 @@ static int64_t find_largest_f32(const pool *o, int64_t base, const pool_window *
 }
 
 /* from < 0: nothing was found. */
-static void move_cell(const pool *o, int64_t to, int64_t from) {
+static void pool_move_cell(const pool *o, int64_t to, int64_t from) {
   memcpy(o->moved + (size_t)to * o->cell, from < 0 ? o->nothing : o->cells + (size_t)from * o->cell,
          o->cell);
 }
@@ -98,7 +98,7 @@ static void max_element(const pool *o, int64_t plane, int64_t to, const pool_win
   if (!pool_is_empty(w))
     best = is_f32 ? find_largest_f32(o, plane * o->p.in_volume, w)
                   : pool_largest(&o->p, &o->x, o->int_x, plane * o->p.in_volume, w);
-  move_cell(o, to, best);
+  pool_move_cell(o, to, best);
   if (o->indices)
     o->indices[to] = best < 0 ? 0 : best - plane * o->p.in_volume;
 }
@@ -127,7 +127,7 @@ static void mean_inner(const pool *o, int64_t base, const pool_window *w, int64_
     for (int64_t i = w->first[0]; i < w->last[0]; i++)
       for (int64_t j = w->first[1]; j < w->last[1]; j++)
         for (int64_t k = 0; k < o->p.kernel[2]; k++)
-          add_beside(&o->x, start + pool_cell(&o->p, i, j, k), step, count, sums);
+          pool_add_beside(&o->x, start + pool_cell(&o->p, i, j, k), step, count, sums);
     for (int64_t k = 0; k < count; k++)
       fnzi_cpu_real_put(&o->y, to + at + k, sums[k] / divisor);
   }
@@ -236,8 +236,9 @@ static void window_over(fnzi_krn_window *out, fnz_dtype dtype, int64_t count, co
 }
 
 /* The formula of each element, recorded. */
-static fnz_status record(fnzi_krn_call *call, const pool *o, const char *name,
-                         const fnzi_krn_window *windows, uint32_t nwindows, uint32_t nresults) {
+static fnz_status pool_record(fnzi_krn_call *call, const pool *o, const char *name,
+                              const fnzi_krn_window *windows, uint32_t nwindows,
+                              uint32_t nresults) {
   enum { NUMBERS = sizeof o->p / sizeof(int64_t) };
   int64_t integers[NUMBERS + 2], nothing[2];
   memcpy(integers, &o->p, sizeof o->p);
@@ -254,7 +255,7 @@ static fnz_status record(fnzi_krn_call *call, const pool *o, const char *name,
 }
 
 /* Results are computed. */
-static fnz_status run(fnzi_krn_call *call, pool *o, fnzi_share_fn *plane, const char *name) {
+static fnz_status pool_run(fnzi_krn_call *call, pool *o, fnzi_share_fn *plane, const char *name) {
   fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
   int64_t planes = o->read.planes;
   fnzi_krn_window windows[2];
@@ -268,7 +269,7 @@ static fnz_status run(fnzi_krn_call *call, pool *o, fnzi_share_fn *plane, const 
   const fnzi_cpu_reals y = fnzi_cpu_reals_read(&o->y);
   fnzi_cpu_reals_window(&o->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)), &windows[0]);
   fnzi_cpu_reals_window(&y, fnzi_krn_array_numel(call->outputs[0]), &windows[1]);
-  return record(call, o, name, windows, 2, 1);
+  return pool_record(call, o, name, windows, 2, 1);
 }
 
 /* Results are elements of the input, and where they stood. */
@@ -295,10 +296,11 @@ static fnz_status run_moving(fnzi_krn_call *call, pool *o, fnzi_share_fn *plane,
     fnzi_cpu_reals_window(&o->x, from, &windows[1]);
   window_over(&windows[is_compared ? 2 : 1], dtype, to, moved);
   window_over(&windows[3], FNZ_I64, to, o->indices);
-  return record(call, o, name, windows, is_compared ? o->indices ? 4 : 3 : 2, o->indices ? 2 : 1);
+  return pool_record(call, o, name, windows, is_compared ? o->indices ? 4 : 3 : 2,
+                     o->indices ? 2 : 1);
 }
 
-static void shift(int64_t *sizes, uint32_t by, int64_t filler) {
+static void pool_shift(int64_t *sizes, uint32_t by, int64_t filler) {
   for (uint32_t i = FNZI_POOL_MAX_SPATIAL; i-- > 0;)
     sizes[i] = i < by ? filler : sizes[i - by];
 }
@@ -306,8 +308,8 @@ static void shift(int64_t *sizes, uint32_t by, int64_t filler) {
 /* Dimensions that there are not come first: the last one is that along which elements lie. */
 static void end_with_rows(fnzi_meta_pool *p) {
   uint32_t by = FNZI_POOL_MAX_SPATIAL - p->spatial;
-  shift(p->in, by, 1), shift(p->out, by, 1), shift(p->kernel, by, 1);
-  shift(p->stride, by, 1), shift(p->padding, by, 0), shift(p->dilation, by, 1);
+  pool_shift(p->in, by, 1), pool_shift(p->out, by, 1), pool_shift(p->kernel, by, 1);
+  pool_shift(p->stride, by, 1), pool_shift(p->padding, by, 0), pool_shift(p->dilation, by, 1);
 }
 
 static fnz_status run_largest(fnzi_krn_call *call, pool *o) {
@@ -355,7 +357,7 @@ static fnz_status run_mean(fnzi_krn_call *call, pool *o) {
   bool done;
   end_with_rows(&o->read);
   FNZ_TRY(run_channels_last(call, o, false, &done));
-  return done ? FNZ_OK : run(call, o, mean_plane, "mean");
+  return done ? FNZ_OK : pool_run(call, o, mean_plane, "mean");
 }
 
 fnz_status fnzi_kernel_avg_pool(fnzi_krn_call *call) {
@@ -395,7 +397,7 @@ static void spread_window(const pool *o, int64_t base, const pool_window *w, dou
 }
 
 /* Every element of a window gets its share of the gradient of the window's mean. */
-static void spread_plane(const void *user, int64_t plane, int lane) {
+static void pool_spread_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
   (void)lane;
   for (int64_t i = 0; i < o->p.in_volume; i++)
@@ -414,13 +416,13 @@ fnz_status fnzi_kernel_avg_pool_backward(fnzi_krn_call *call) {
   pool o = {.p = {.divisor = fnzi_krn_named_int(call, "divisor_override", 0)}};
   o.p.count_padding = fnzi_krn_named_bool(call, "count_include_pad", true);
   FNZ_TRY(fnzi_meta_pool_read(call, &o.read));
-  return run(call, &o, spread_plane, "share");
+  return pool_run(call, &o, pool_spread_plane, "share");
 }
 
 fnz_status fnzi_kernel_adaptive_avg_pool_backward(fnzi_krn_call *call) {
   pool o = {.p = {.adaptive = true}};
   FNZ_TRY(fnzi_meta_pool_read_adaptive(call, &o.read));
-  return run(call, &o, spread_plane, "share");
+  return pool_run(call, &o, pool_spread_plane, "share");
 }
 
 /* --- Nearest neighbour ------------------------------------------------------------------- */

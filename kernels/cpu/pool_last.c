@@ -51,15 +51,15 @@ static void find_mean(const job *j) {
 }
 
 /* --- Jobs -------------------------------------------------------------------------------- */
-static int64_t blocks_of(const fnzi_cpu_pool_last *o) {
+static int64_t pool_last_blocks_of(const fnzi_cpu_pool_last *o) {
   return fnzi_cpu_parts(o->channels, BESIDE);
 }
 
 /* One row of the result, some channels of it. */
-static void pool_row(const void *user, int64_t at, int lane) {
+static void pool_last_row(const void *user, int64_t at, int lane) {
   const fnzi_cpu_pool_last *o = user;
   const pool_shape *p = o->p;
-  int64_t blocks = blocks_of(o), rows = p->out[0] * p->out[1];
+  int64_t blocks = pool_last_blocks_of(o), rows = p->out[0] * p->out[1];
   int64_t first = at % blocks * BESIDE, row = at / blocks;
   int64_t place[3] = {row % rows / p->out[1], row % p->out[1], 0};
   job j = {.o = o, .count = fnzi_cpu_least(o->channels - first, BESIDE)};
@@ -76,9 +76,9 @@ static void pool_row(const void *user, int64_t at, int lane) {
 }
 
 void fnzi_cpu_pool_last_run(const fnzi_krn_call *call, const fnzi_cpu_pool_last *o) {
-  int64_t rows = o->samples * o->p->out[0] * o->p->out[1] * blocks_of(o);
+  int64_t rows = o->samples * o->p->out[0] * o->p->out[1] * pool_last_blocks_of(o);
   fnzi_cpu_rows_spread(call, rows, rows ? o->samples * o->p->in_volume * o->channels / rows : 0,
-                       pool_row, o);
+                       pool_last_row, o);
 }
 
 bool fnzi_cpu_pool_serves_last(const pool_shape *p) {

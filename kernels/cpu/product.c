@@ -197,7 +197,7 @@ fnz_status fnzi_kernel_cross(fnzi_krn_call *call) {
 }
 
 /* --- tensordot --------------------------------------------------------------------------- */
-static bool is_among(const int64_t *dims, size_t count, uint32_t dim, uint32_t rank) {
+static bool product_is_among(const int64_t *dims, size_t count, uint32_t dim, uint32_t rank) {
   for (size_t i = 0; i < count; i++)
     if (dims[i] == (int64_t)dim || dims[i] == (int64_t)dim - (int64_t)rank)
       return true;
@@ -244,8 +244,8 @@ typedef struct folded {
   int64_t free, summed;
 } folded;
 
-static fnz_status fold(fnzi_krn_call *call, size_t argument, bool summed_first, fnz_dtype dtype,
-                       folded *out) {
+static fnz_status product_fold(fnzi_krn_call *call, size_t argument, bool summed_first,
+                               fnz_dtype dtype, folded *out) {
   fnzi_krn_window from, to;
   summand own, partner;
   void *data;
@@ -262,7 +262,7 @@ static fnz_status fold(fnzi_krn_call *call, size_t argument, bool summed_first, 
         append(&from, &w, summed_dim(&own, i), &out->summed);
     else
       for (uint32_t i = 0; i < w.rank; i++)
-        if (!is_among(own.dims, own.count, i, w.rank))
+        if (!product_is_among(own.dims, own.count, i, w.rank))
           append(&from, &w, i, &out->free);
   }
   FNZ_TRY(fnzi_krn_room_take(call, out->free * out->summed, fnzi_dtype(dtype)->bytes, &data));
@@ -281,8 +281,8 @@ fnz_status fnzi_kernel_tensordot(fnzi_krn_call *call) {
                                 fnzi_dtype(dtype)->name);
   if (call->record) /* sums are wide there, and rounded once */
     p.dtype = dtype;
-  FNZ_TRY(fold(call, 0, false, p.dtype, &a));
-  FNZ_TRY(fold(call, 1, true, p.dtype, &b));
+  FNZ_TRY(product_fold(call, 0, false, p.dtype, &a));
+  FNZ_TRY(product_fold(call, 1, true, p.dtype, &b));
   p.a = a.matrix, p.m = a.free;
   p.b = b.matrix, p.n = b.free, p.k = b.summed;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, p.dtype, &p.c));

@@ -57,7 +57,7 @@ typedef struct uniform {
   fnz_dtype dtype; /* of the result */
 } uniform;
 
-static float rounded(fnz_dtype dtype, float v) {
+static float random_rounded(fnz_dtype dtype, float v) {
   unsigned char cell[16];
   if (dtype != FNZ_F16 && dtype != FNZ_BF16)
     return v;
@@ -69,9 +69,9 @@ static float rounded(fnz_dtype dtype, float v) {
 /* A number that rounds to the end becomes the start. */
 static void draw_singles(const uniform *law, fnz_generator *g, int64_t count, float *out) {
   const float from = (float)law->from, to = (float)law->to, range = to - from;
-  const float start = rounded(law->dtype, from), end = rounded(law->dtype, to);
+  const float start = random_rounded(law->dtype, from), end = random_rounded(law->dtype, to);
   for (int64_t i = 0; i < count; i++) {
-    float v = rounded(law->dtype, fmaf(fnzi_generator_single(g), range, from));
+    float v = random_rounded(law->dtype, fmaf(fnzi_generator_single(g), range, from));
     out[i] = v == end ? start : v;
   }
 }
@@ -93,22 +93,23 @@ static void draw_uniform(const void *law, fnz_generator *g, int64_t count, void 
 }
 
 /* A float as the result would hold it. */
-static double held(fnz_dtype dtype, double v) {
-  return is_wide(dtype) ? v : (double)rounded(dtype, (float)v);
+static double random_held(fnz_dtype dtype, double v) {
+  return is_wide(dtype) ? v : (double)random_rounded(dtype, (float)v);
 }
 
 /* rand, rand_like, uniform. */
 fnz_status fnzi_kernel_uniform(fnzi_krn_call *call) {
   const uniform law = {fnzi_krn_named_float(call, "from", 0), fnzi_krn_named_float(call, "to", 1),
                        call->outputs[0]->geometry.dtype};
-  const double from = held(law.dtype, law.from), to = held(law.dtype, law.to);
-  return fnzi_cpu_draw_result(call, 0, float_type(law.dtype),
-                              &(fnzi_cpu_law){.fill = draw_uniform,
-                                              .user = &law,
-                                              .name = "uniform",
-                                              .numbers = {from, to, held(law.dtype, to - from)},
-                                              .is_wide = is_wide(law.dtype),
-                                              .held = law.dtype});
+  const double from = random_held(law.dtype, law.from), to = random_held(law.dtype, law.to);
+  return fnzi_cpu_draw_result(
+      call, 0, float_type(law.dtype),
+      &(fnzi_cpu_law){.fill = draw_uniform,
+                      .user = &law,
+                      .name = "uniform",
+                      .numbers = {from, to, random_held(law.dtype, to - from)},
+                      .is_wide = is_wide(law.dtype),
+                      .held = law.dtype});
 }
 
 /* --- Normal ----------------------------------------------------------------------------------- */
@@ -204,8 +205,8 @@ fnz_status fnzi_kernel_normal(fnzi_krn_call *call) {
 }
 
 /* A tensor, row-major and broadcast, or a number. */
-static fnz_status open_number(fnzi_krn_call *call, const char *name, fnz_dtype dtype,
-                              const void **cells, double *number) {
+static fnz_status random_open_number(fnzi_krn_call *call, const char *name, fnz_dtype dtype,
+                                     const void **cells, double *number) {
   const fnz_geometry *out = &call->outputs[0]->geometry;
   const fnzi_krn_array *a = fnzi_krn_named_array(call, name);
   const void *from;
@@ -236,8 +237,8 @@ fnz_status fnzi_kernel_normal_of(fnzi_krn_call *call) {
   const fnz_dtype dtype = float_type(g->dtype);
   void *out;
   const bool is_double = dtype == FNZ_F64;
-  FNZ_TRY(open_number(call, "mean", dtype, &means, &mean));
-  FNZ_TRY(open_number(call, "std", dtype, &deviations, &deviation));
+  FNZ_TRY(random_open_number(call, "mean", dtype, &means, &mean));
+  FNZ_TRY(random_open_number(call, "std", dtype, &deviations, &deviation));
   if (!deviations)
     FNZ_TRY(check_deviation(call, deviation));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));

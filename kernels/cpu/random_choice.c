@@ -15,18 +15,18 @@ typedef struct choosing {
   int64_t elements, chosen;
 } choosing;
 
-static double weight_at(const choosing *x, int64_t row, int64_t i) {
+static double choice_weight_at(const choosing *x, int64_t row, int64_t i) {
   return fnzi_cpu_real_at(&x->weights, row * x->c.places + i);
 }
 
-static fnz_dtype dtype_of(const choosing *x) {
+static fnz_dtype choice_dtype_of(const choosing *x) {
   return x->c.wide ? FNZ_F64 : FNZ_F32;
 }
 
 static fnz_status check_row(const fnzi_krn_call *call, const choosing *x, int64_t row) {
   double sum = 0;
   for (int64_t i = 0; i < x->c.places; i++) {
-    const double w = weight_at(x, row, i);
+    const double w = choice_weight_at(x, row, i);
     if (!choice_is_weight(w))
       return fnzi_krn_call_refuse(
           call, FNZ_CLASS_BOUNDS,
@@ -67,7 +67,7 @@ static int by_score(const void *a, const void *b) {
 }
 
 /* Moves the largest `samples` scores to the front, the largest first; the first of equal ones. */
-static void choose(score *s, int64_t places, int64_t samples) {
+static void choice_choose(score *s, int64_t places, int64_t samples) {
   if (samples > FEW) {
     qsort(s, (size_t)places, sizeof *s, by_score);
     return;
@@ -90,12 +90,12 @@ static fnz_status record_best(fnzi_krn_call *call, const choosing *x, const void
   fnzi_cpu_recording t = {.f = {.draws = 0}}, last = {.f = {.checks = true}};
   void *places;
   FNZ_TRY(fnzi_krn_room_take(call, runs, sizeof(int64_t), &places));
-  fnzi_cpu_record_window(&t, dtype_of(x), x->elements, scores);
+  fnzi_cpu_record_window(&t, choice_dtype_of(x), x->elements, scores);
   fnzi_cpu_record_window(&t, FNZ_I64, runs, places);
   record_choice(&t, x);
   FNZ_TRY(fnzi_cpu_record(call, &t, "best_of_run", runs));
   fnzi_cpu_record_reals(&last, &x->weights, x->elements);
-  fnzi_cpu_record_window(&last, dtype_of(x), x->elements, scores);
+  fnzi_cpu_record_window(&last, choice_dtype_of(x), x->elements, scores);
   fnzi_cpu_record_window(&last, FNZ_I64, runs, places);
   fnzi_cpu_record_window(&last, FNZ_I64, x->chosen, out);
   record_choice(&last, x);
@@ -103,24 +103,24 @@ static fnz_status record_best(fnzi_krn_call *call, const choosing *x, const void
 }
 
 /* One place of each row, or the rank of each element, which looks at all others of its row. */
-static fnz_status record_largest(fnzi_krn_call *call, const choosing *x, const void *drawn,
-                                 int64_t *out) {
+static fnz_status choice_record_largest(fnzi_krn_call *call, const choosing *x, const void *drawn,
+                                        int64_t *out) {
   const int64_t most = (int64_t)1 << 33;
   const bool one = x->c.samples == 1;
   fnzi_cpu_recording t = {.f = {.checks = true}}, next = t;
   void *scores;
   if (!one && x->elements > most / x->c.places)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there are too many places");
-  FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(dtype_of(x))->bytes, &scores));
+  FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(choice_dtype_of(x))->bytes, &scores));
   fnzi_cpu_record_reals(&t, &x->weights, x->elements);
-  fnzi_cpu_record_window(&t, dtype_of(x), x->elements, drawn);
-  fnzi_cpu_record_window(&t, dtype_of(x), x->elements, scores);
+  fnzi_cpu_record_window(&t, choice_dtype_of(x), x->elements, drawn);
+  fnzi_cpu_record_window(&t, choice_dtype_of(x), x->elements, scores);
   record_choice(&t, x);
   FNZ_TRY(fnzi_cpu_record(call, &t, "score", x->elements));
   if (one)
     return record_best(call, x, scores, out);
   fnzi_cpu_record_reals(&next, &x->weights, x->elements);
-  fnzi_cpu_record_window(&next, dtype_of(x), x->elements, scores);
+  fnzi_cpu_record_window(&next, choice_dtype_of(x), x->elements, scores);
   fnzi_cpu_record_window(&next, FNZ_I64, x->chosen, out);
   record_choice(&next, x);
   return fnzi_cpu_record(call, &next, "ranked_score", x->elements);
@@ -133,9 +133,9 @@ static fnz_status choose_in_rows(fnzi_krn_call *call, const choosing *x,
   for (int64_t row = 0; row < x->c.rows; row++) {
     for (int64_t i = 0; i < x->c.places; i++) {
       const double e = fnzi_cpu_real_at(drawn, row * x->c.places + i);
-      s[i] = (score){choice_score(&x->c, weight_at(x, row, i), e), i};
+      s[i] = (score){choice_score(&x->c, choice_weight_at(x, row, i), e), i};
     }
-    choose(s, x->c.places, x->c.samples);
+    choice_choose(s, x->c.places, x->c.samples);
     for (int64_t k = 0; k < x->c.samples; k++)
       out[row * x->c.samples + k] = s[k].place;
   }
@@ -147,10 +147,10 @@ static fnz_status choose_largest(fnzi_krn_call *call, const choosing *x, int64_t
   const fnzi_cpu_exponential one = {1, x->c.wide != 0};
   const fnzi_cpu_law law = fnzi_cpu_exponential_law(&one);
   void *drawn;
-  FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(dtype_of(x))->bytes, &drawn));
-  FNZ_TRY(fnzi_cpu_draw(call, order, dtype_of(x), drawn, &law));
+  FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(choice_dtype_of(x))->bytes, &drawn));
+  FNZ_TRY(fnzi_cpu_draw(call, order, choice_dtype_of(x), drawn, &law));
   if (call->record)
-    return record_largest(call, x, drawn, out);
+    return choice_record_largest(call, x, drawn, out);
   const fnzi_cpu_reals reals =
       x->c.wide ? (fnzi_cpu_reals){.d = drawn} : (fnzi_cpu_reals){.f = drawn};
   return choose_in_rows(call, x, &reals, out);
@@ -160,13 +160,13 @@ static fnz_status choose_largest(fnzi_krn_call *call, const choosing *x, int64_t
 static void sum_row(const choosing *x, int64_t row, double *sums) {
   double sum = 0;
   for (int64_t i = 0; i < x->c.places; i++)
-    sums[i] = sum = choice_plus(&x->c, sum, weight_at(x, row, i));
+    sums[i] = sum = choice_plus(&x->c, sum, choice_weight_at(x, row, i));
   for (int64_t i = 0; i < x->c.places; i++)
     sums[i] = choice_part(&x->c, sums[i], sum);
   sums[x->c.places - 1] = 1;
 }
 
-static int64_t place_of(const double *sums, int64_t places, double u) {
+static int64_t choice_place_of(const double *sums, int64_t places, double u) {
   int64_t low = 0, high = places;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
@@ -185,7 +185,7 @@ static fnz_status choose_again(fnzi_krn_call *call, const choosing *x, int64_t *
   for (int64_t row = 0; row < x->c.rows; row++) {
     sum_row(x, row, sums);
     for (int64_t k = row * x->c.samples; k < (row + 1) * x->c.samples; k++)
-      out[k] = place_of(sums, x->c.places, fnzi_generator_double(g));
+      out[k] = choice_place_of(sums, x->c.places, fnzi_generator_double(g));
   }
   return FNZ_OK;
 }
@@ -194,11 +194,11 @@ static fnz_status record_falls(fnzi_krn_call *call, const choosing *x, const voi
                                const void *drawn, int64_t *out) {
   fnzi_cpu_recording t = {.f = {.checks = true}}, next = {.f = {.checks = false}};
   fnzi_cpu_record_reals(&t, &x->weights, x->elements);
-  fnzi_cpu_record_window(&t, dtype_of(x), x->elements, sums);
+  fnzi_cpu_record_window(&t, choice_dtype_of(x), x->elements, sums);
   record_choice(&t, x);
   FNZ_TRY(fnzi_cpu_record(call, &t, "weight_sum", x->c.rows));
   fnzi_cpu_record_reals(&next, &x->weights, x->elements);
-  fnzi_cpu_record_window(&next, dtype_of(x), x->elements, sums);
+  fnzi_cpu_record_window(&next, choice_dtype_of(x), x->elements, sums);
   fnzi_cpu_record_window(&next, FNZ_F32, x->chosen, drawn);
   fnzi_cpu_record_window(&next, FNZ_I64, x->chosen, out);
   record_choice(&next, x);
@@ -209,7 +209,7 @@ static fnz_status choose_again_by_philox(fnzi_krn_call *call, const choosing *x,
   fnzi_cpu_reals_out sums = {.f = NULL};
   void *drawn, *room;
   FNZ_TRY(fnzi_krn_room_take(call, x->chosen, sizeof(float), &drawn));
-  FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(dtype_of(x))->bytes, &room));
+  FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(choice_dtype_of(x))->bytes, &room));
   FNZ_TRY(fnzi_cpu_draw_rows(call, x->c.rows, x->c.samples, drawn));
   if (call->record)
     return record_falls(call, x, room, drawn, out);
@@ -234,7 +234,7 @@ fnz_status fnzi_kernel_multinomial(fnzi_krn_call *call) {
   int64_t threads;
   void *out;
   FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
-  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype_of(&x), &x.weights));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), choice_dtype_of(&x), &x.weights));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
   if (!call->record)
     FNZ_TRY(check_rows(call, &x));

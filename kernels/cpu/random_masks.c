@@ -198,7 +198,7 @@ static double factor_of(const fnzi_cpu_masking *m, double v) {
 }
 
 /* As an element of the tensors. */
-static double held(const fnzi_cpu_masking *m, double v) {
+static double masks_held(const fnzi_cpu_masking *m, double v) {
   unsigned char cell[16];
   if (m->held == FNZ_F64)
     return v;
@@ -306,13 +306,13 @@ static fnz_status feature_mask(fnzi_krn_call *call, fnz_dtype dtype, double p,
 
 /* A dropped element becomes the least activation of SELU, and all are shifted so that mean and
  * variance stay: x * noise + b, rounded step by step. */
-static void shift(fnzi_cpu_masking *m, double p) {
+static void masks_shift(fnzi_cpu_masking *m, double p) {
   const double alpha = 1.7580993408473766, a = 1 / sqrt((alpha * alpha * p + 1) * (1 - p));
-  const double least = held(m, -factor_of(m, alpha * a)), more = factor_of(m, alpha * a * p);
+  const double least = masks_held(m, -factor_of(m, alpha * a)), more = factor_of(m, alpha * a * p);
   m->shifts = true;
-  m->numbers[0] = held(m, factor_of(m, a));
-  m->numbers[2] = held(m, least + more);
-  m->numbers[3] = held(m, more);
+  m->numbers[0] = masks_held(m, factor_of(m, a));
+  m->numbers[2] = masks_held(m, least + more);
+  m->numbers[3] = masks_held(m, more);
 }
 
 /* Without features and alpha it is PyTorch's fused one, on CUDA. */
@@ -340,11 +340,11 @@ static fnz_status in_training(fnzi_krn_call *call, double p) {
   FNZ_TRY(by_feature ? feature_mask(call, m.held, 1 - p, &m.mask)
                      : element_mask(call, &m, is_alpha, 1 - p, &m.mask));
   if (is_alpha)
-    shift(&m, p);
+    masks_shift(&m, p);
   else if (threads && !by_feature)
     m.numbers[0] = 1 / factor_of(&m, 1 - p);
   else
-    m.numbers[0] = held(&m, 1 / factor_of(&m, 1 - p));
+    m.numbers[0] = masks_held(&m, 1 / factor_of(&m, 1 - p));
   return fnzi_cpu_mask_reals(call, &m);
 }
 

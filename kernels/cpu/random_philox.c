@@ -92,7 +92,7 @@ static int64_t lanes_of(int64_t threads, int64_t count) {
 }
 
 /* All threads go on as if they took element by element. */
-static uint64_t words_of(random_draw d) {
+static uint64_t philox_words_of(random_draw d) {
   d.side = 1;
   return (uint64_t)random_turns(&d) * RANDOM_WORDS;
 }
@@ -127,7 +127,7 @@ static void draw_chunk(const void *user, int64_t i, int lane) {
     w->draw(&w->source, &w->d, w->numbers, at, &w->to);
 }
 
-static random_out out_of(fnz_dtype dtype, void *out) {
+static random_out philox_out_of(fnz_dtype dtype, void *out) {
   switch (dtype) {
   case FNZ_BOOL:
     return (random_out){.masks = out};
@@ -141,14 +141,15 @@ static random_out out_of(fnz_dtype dtype, void *out) {
   }
 }
 
-static fnz_dtype part_of(fnz_dtype dtype) {
+static fnz_dtype philox_part_of(fnz_dtype dtype) {
   return dtype == FNZ_C64 ? FNZ_F32 : dtype == FNZ_C128 ? FNZ_F64 : dtype;
 }
 
 static fnz_status record_law(const fnzi_krn_call *call, const fnzi_cpu_law *law,
                              const random_draw *d, fnz_dtype dtype, const void *out) {
-  fnzi_cpu_recording t = {.f = {.numbers = law->numbers, .nnumbers = 3, .draws = words_of(*d)}};
-  fnzi_cpu_record_window(&t, part_of(dtype), d->count, out);
+  fnzi_cpu_recording t = {
+      .f = {.numbers = law->numbers, .nnumbers = 3, .draws = philox_words_of(*d)}};
+  fnzi_cpu_record_window(&t, philox_part_of(dtype), d->count, out);
   fnzi_cpu_record_integers(&t, d, sizeof *d);
   return fnzi_cpu_record(call, &t, law->name, random_blocks(d));
 }
@@ -162,8 +163,8 @@ fnz_status fnzi_cpu_draw_philox(fnzi_krn_call *call, fnz_dtype dtype, int64_t co
   const random_draw d = draw_of(law, threads, count);
   if (call->record)
     return record_law(call, law, &d, dtype, out);
-  const drawing w = {find_law(law->name), pass(call, words_of(d)), d, law->numbers,
-                     out_of(dtype, out)};
+  const drawing w = {find_law(law->name), pass(call, philox_words_of(d)), d, law->numbers,
+                     philox_out_of(dtype, out)};
   fnzi_cpu_rows_spread(call, random_blocks(&d) / CHUNK + 1, CHUNK, draw_chunk, &w);
   return FNZ_OK;
 }
@@ -319,7 +320,7 @@ static fnz_status record_permutation(fnzi_krn_call *call, const permutation *p) 
   return fnzi_cpu_record(call, &numbers, "shuffled", p->count);
 }
 
-static fnz_status permute(fnzi_krn_call *call, const permutation *p) {
+static fnz_status philox_permute(fnzi_krn_call *call, const permutation *p) {
   const random_out to = {.integers = p->keys};
   keyed *x;
   FNZI_NEW(&call->scratch, (size_t)p->count, &x);
@@ -352,5 +353,5 @@ fnz_status fnzi_cpu_permute_philox(fnzi_krn_call *call, int64_t count, int64_t *
   if (count == 0)
     return FNZ_OK;
   FNZ_TRY(fnzi_cpu_draw_philox(call, FNZ_I64, count, out, &law));
-  return call->record ? record_permutation(call, &p) : permute(call, &p);
+  return call->record ? record_permutation(call, &p) : philox_permute(call, &p);
 }

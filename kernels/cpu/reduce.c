@@ -14,12 +14,12 @@ typedef struct complex_double {
 static complex_double plus(complex_double a, complex_double b) {
   return (complex_double){a.re + b.re, a.im + b.im};
 }
-static complex_double times(complex_double a, complex_double b) {
+static complex_double reduce_times(complex_double a, complex_double b) {
   return (complex_double){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
 /* max and min of all elements are amax and amin. */
-static const fnzi_fold *find_reduction(uint8_t mode, fnz_dtype dtype) {
+static const fnzi_fold *reduce_find_reduction(uint8_t mode, fnz_dtype dtype) {
   switch (mode) {
   case FNZI_MODE_max:
     return fnzi_cpu_fold_find(FNZI_FOLD_amax, dtype);
@@ -79,7 +79,8 @@ static nan_kind nan_of(uint8_t mode) {
   return mode == FNZI_MODE_amax || mode == FNZI_MODE_amin ? NAN_LINED_UP : NAN_PASSES;
 }
 
-static void forget_payload(nan_kind kind, fnz_dtype dtype, fnz_dtype class_dtype, void *out) {
+static void reduce_forget_payload(nan_kind kind, fnz_dtype dtype, fnz_dtype class_dtype,
+                                  void *out) {
   static const double nan = NAN;
   _Alignas(8) unsigned char cell[8];
   if (kind == NAN_PASSES || !is_nan(class_dtype, out))
@@ -93,7 +94,7 @@ static void forget_payload(nan_kind kind, fnz_dtype dtype, fnz_dtype class_dtype
 
 fnz_status fnzi_cpu_reduce_by(fnzi_krn_call *call, fnzi_krn_mode mode) {
   fnz_dtype dtype = folded_dtype(call, mode);
-  const fnzi_fold *fold = find_reduction((uint8_t)mode, dtype);
+  const fnzi_fold *fold = reduce_find_reduction((uint8_t)mode, dtype);
   nan_kind kind = nan_of((uint8_t)mode);
   int64_t count = fnzi_krn_array_numel(call->outputs[0]);
   bool reduced[FNZ_MAX_RANK];
@@ -105,8 +106,8 @@ fnz_status fnzi_cpu_reduce_by(fnzi_krn_call *call, fnzi_krn_mode mode) {
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));
   fnzi_cpu_fold(call, reduced, fold, dtype, out);
   for (int64_t i = 0; kind != NAN_PASSES && i < count; i++)
-    forget_payload(kind, call->outputs[0]->place.dtype, dtype,
-                   (char *)out + (size_t)i * fnzi_dtype(dtype)->bytes);
+    reduce_forget_payload(kind, call->outputs[0]->place.dtype, dtype,
+                          (char *)out + (size_t)i * fnzi_dtype(dtype)->bytes);
   return FNZ_OK;
 }
 
@@ -116,7 +117,7 @@ fnz_status fnzi_kernel_reduce(fnzi_krn_call *call) {
 
 void fnzi_cpu_reduction_of(const fnzi_kernel *row, fnz_dtype dtype, fnzi_meta_row_code *out) {
   uint8_t mode = row->run == FNZI_RUN_sum ? FNZI_MODE_sum : row->mode;
-  out->fold = find_reduction(mode, dtype);
+  out->fold = reduce_find_reduction(mode, dtype);
   out->nan = (uint8_t)nan_of(mode);
 }
 
@@ -124,7 +125,7 @@ void fnzi_cpu_reduce_row(const fnzi_meta_row_code *code, const void *x, int64_t 
   const fnzi_fold *fold = code->fold;
   fold->start(out, 1);
   fold->row(out, x, length);
-  forget_payload((nan_kind)code->nan, code->dtype, code->dtype, out);
+  reduce_forget_payload((nan_kind)code->nan, code->dtype, code->dtype, out);
 }
 
 /* --- Places of the greatest or least elements ---------------------------------------------- */
@@ -211,7 +212,7 @@ fnz_status fnzi_kernel_extreme(fnzi_krn_call *call) {
   ROW(sum, F32, float, a + x)                                                                      \
   ROW(prod, F32, float, a *x)                                                                      \
   ROW(sum, C128, complex_double, plus(a, x))                                                       \
-  ROW(prod, C128, complex_double, times(a, x))                                                     \
+  ROW(prod, C128, complex_double, reduce_times(a, x))                                              \
   ROW(sum, I64, int64_t, (int64_t)((uint64_t)a + (uint64_t)x))                                     \
   ROW(prod, I64, int64_t, (int64_t)((uint64_t)a * (uint64_t)x))
 

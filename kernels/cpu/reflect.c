@@ -30,13 +30,14 @@ typedef struct reflections {
 /* LAPACK works on at most so many columns at once. */
 enum { COLUMNS = 66 };
 
-static int64_t size_at(const fnzi_krn_array *a, uint32_t from_end) {
+static int64_t reflect_size_at(const fnzi_krn_array *a, uint32_t from_end) {
   return a->geometry.rank >= from_end ? a->geometry.sizes[a->geometry.rank - from_end] : 0;
 }
 
 static fnz_status open_reflections(fnzi_krn_call *call, reflections *p) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
-  int64_t m = size_at(x, 2), n = size_at(x, 1), q = size_at(call->outputs[0], 1);
+  int64_t m = reflect_size_at(x, 2), n = reflect_size_at(x, 1),
+          q = reflect_size_at(call->outputs[0], 1);
   int64_t wide = call->outputs[0]->geometry.rank > 1 ? q : 0, most = n > wide ? n : wide;
   if (m > INT32_MAX || most > INT32_MAX / COLUMNS - 1)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT, "%s has more than %d rows and columns",
@@ -94,7 +95,7 @@ static void put_r(const reflections *p, int64_t rows, char *r) {
 
 fnz_status fnzi_kernel_qr(fnzi_krn_call *call) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
-  int64_t rows = size_at(call->outputs[1], 2), batches = 1;
+  int64_t rows = reflect_size_at(call->outputs[1], 2), batches = 1;
   reflections p;
   const void *from;
   void *q, *r;

@@ -45,7 +45,7 @@ static double norm_of(const slices *s, int64_t slice) {
   return norm_finished(norm, order);
 }
 
-static int64_t kind_of(const slices *s) {
+static int64_t renorm_kind_of(const slices *s) {
   return s->dtype == FNZ_F64      ? RENORM_F64
          : s->element == FNZ_F16  ? RENORM_F16
          : s->element == FNZ_BF16 ? RENORM_BF16
@@ -54,7 +54,7 @@ static int64_t kind_of(const slices *s) {
 
 static void scale_slice(const void *user, int64_t slice, int lane) {
   const slices *s = user;
-  double factor = norm_factor(kind_of(s), norm_of(s, slice), s->limit);
+  double factor = norm_factor(renorm_kind_of(s), norm_of(s, slice), s->limit);
   (void)lane;
   for (int64_t o = 0; o < s->outer && is_dense(s); o++) {
     int64_t at = (o * s->count + slice) * s->inner;
@@ -67,7 +67,7 @@ static void scale_slice(const void *user, int64_t slice, int lane) {
     }
 }
 
-static fnz_status open_slices(fnzi_krn_call *call, slices *s) {
+static fnz_status renorm_open_slices(fnzi_krn_call *call, slices *s) {
   const void *in;
   void *out;
   s->parts = s->element == FNZ_C64 ? 2 : 1;
@@ -83,8 +83,8 @@ static fnz_status open_slices(fnzi_krn_call *call, slices *s) {
 }
 
 /* The factor of each slice, and then each element. */
-static fnz_status record(fnzi_krn_call *call, const slices *s) {
-  const int64_t integers[] = {s->outer, s->count, s->inner, kind_of(s)},
+static fnz_status renorm_record(fnzi_krn_call *call, const slices *s) {
+  const int64_t integers[] = {s->outer, s->count, s->inner, renorm_kind_of(s)},
                 count = s->outer * s->count * s->inner;
   const double numbers[] = {s->order, s->limit};
   fnzi_cpu_recording t = {.f = {.numbers = numbers, .nnumbers = 2}};
@@ -116,9 +116,9 @@ fnz_status fnzi_kernel_renorm(fnzi_krn_call *call) {
   s.limit = fnzi_krn_named_float(call, "maxnorm", 0);
   if (fnzi_krn_array_numel(call->outputs[0]) == 0)
     return FNZ_OK;
-  FNZ_TRY(open_slices(call, &s));
+  FNZ_TRY(renorm_open_slices(call, &s));
   if (call->record)
-    return record(call, &s);
+    return renorm_record(call, &s);
   fnzi_cpu_rows_each(call, s.count, scale_slice, &s);
   return FNZ_OK;
 }

@@ -143,7 +143,7 @@ static fnz_status fill_axes(fnzi_krn_call *call, resizing *z, const double *scal
   return FNZ_OK;
 }
 
-static fnz_status fill_pairs(fnzi_krn_call *call, resizing *z) {
+static fnz_status resample_fill_pairs(fnzi_krn_call *call, resizing *z) {
   const taps *t = z->axes[2];
   int64_t count = z->r.out[2];
   bool is_short = z->x.f && z->r.in[2] <= INT32_MAX;
@@ -171,7 +171,7 @@ static fnz_status record_resizing(fnzi_krn_call *call, const resizing *z, const 
   return fnzi_cpu_record(call, &t, "blended", count);
 }
 
-static fnz_status run(fnzi_krn_call *call, bool cubic) {
+static fnz_status resample_run(fnzi_krn_call *call, bool cubic) {
   fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
   double scales[FNZI_POOL_MAX_SPATIAL];
   fnzi_meta_pool p;
@@ -187,18 +187,18 @@ static fnz_status run(fnzi_krn_call *call, bool cubic) {
     return record_resizing(call, &z, scales);
   FNZ_TRY(fill_axes(call, &z, scales));
   end_with_lines(&z);
-  FNZ_TRY(fill_pairs(call, &z));
+  FNZ_TRY(resample_fill_pairs(call, &z));
   FNZI_NEW(&call->scratch, fnzi_cpu_lanes(call) * (LINES + 2) * z.r.out[2], &z.lines);
   fnzi_cpu_rows_each(call, p.planes, blend_plane, &z);
   return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_upsample_linear(fnzi_krn_call *call) {
-  return run(call, false);
+  return resample_run(call, false);
 }
 
 fnz_status fnzi_kernel_upsample_cubic(fnzi_krn_call *call) {
-  return run(call, true);
+  return resample_run(call, true);
 }
 
 /* --- At given places --------------------------------------------------------------------- */
@@ -219,7 +219,7 @@ static void sample_volumes(const void *user, int64_t plane, int lane) {
 
 enum { SPOTS = 64 }; /* found once for all channels */
 
-static int64_t blocks_of(const sampler *s) {
+static int64_t resample_blocks_of(const sampler *s) {
   return (s->count - 1) / SPOTS + 1;
 }
 
@@ -243,7 +243,7 @@ static void sum_spots(const sampling *o, const spot *spots, int64_t count, int64
 static void sample_images(const void *user, int64_t block, int lane) {
   const sampling *o = user;
   const sampler *s = &o->s;
-  int64_t image = block / blocks_of(s), first = block % blocks_of(s) * SPOTS;
+  int64_t image = block / resample_blocks_of(s), first = block % resample_blocks_of(s) * SPOTS;
   int64_t count = s->count - first < SPOTS ? s->count - first : SPOTS;
   double place[3];
   spot spots[SPOTS];
@@ -289,6 +289,6 @@ fnz_status fnzi_kernel_grid_sampler(fnzi_krn_call *call) {
   if (o.s.spatial == 3)
     fnzi_cpu_rows_each(call, out->sizes[0] * out->sizes[1], sample_volumes, &o);
   else if (o.s.count)
-    fnzi_cpu_rows_each(call, out->sizes[0] * blocks_of(&o.s), sample_images, &o);
+    fnzi_cpu_rows_each(call, out->sizes[0] * resample_blocks_of(&o.s), sample_images, &o);
   return FNZ_OK;
 }

@@ -29,7 +29,7 @@ static void spread_one(const resampling *r, double g, double *plane, const taps 
     }
 }
 
-static void spread_plane(const void *user, int64_t plane, int lane) {
+static void resample_backward_spread_plane(const void *user, int64_t plane, int lane) {
   const spreading *z = user;
   const resampling *r = &z->r;
   int64_t each = r->in[0] * r->in[1] * r->in[2];
@@ -43,7 +43,7 @@ static void spread_plane(const void *user, int64_t plane, int lane) {
         spread_one(r, z->grad[from++], to, &z->axes[0][i], &z->axes[1][j], &z->axes[2][k]);
 }
 
-static fnz_status spread(fnzi_krn_call *call, bool cubic) {
+static fnz_status resample_backward_spread(fnzi_krn_call *call, bool cubic) {
   fnz_dtype dtype = fnzi_krn_call_geometry(call, 0)->dtype;
   double scales[FNZI_POOL_MAX_SPATIAL] = {0};
   fnzi_meta_pool p;
@@ -63,16 +63,16 @@ static fnz_status spread(fnzi_krn_call *call, bool cubic) {
   FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), FNZ_F64, &grad));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &out));
   z.grad = grad, z.out = out;
-  fnzi_cpu_rows_each(call, p.planes, spread_plane, &z);
+  fnzi_cpu_rows_each(call, p.planes, resample_backward_spread_plane, &z);
   return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_upsample_linear_backward(fnzi_krn_call *call) {
-  return spread(call, false);
+  return resample_backward_spread(call, false);
 }
 
 fnz_status fnzi_kernel_upsample_cubic_backward(fnzi_krn_call *call) {
-  return spread(call, true);
+  return resample_backward_spread(call, true);
 }
 
 /* --- At given places --------------------------------------------------------------------- */

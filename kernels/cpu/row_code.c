@@ -71,7 +71,7 @@ static void rms_norm(const fnzi_meta_row_code *code, const void *const *in, void
   fnzi_cpu_norm_row(true, code->parameter, in, out, length);
 }
 
-static fnzi_meta_row_fn *function_of(uint16_t kernel) {
+static fnzi_meta_row_fn *row_code_function_of(uint16_t kernel) {
   switch (kernel) {
 #define ROW(run, over, types, parameter, row, ...)                                                 \
   case FNZI_RUN_##run:                                                                             \
@@ -87,7 +87,7 @@ bool fnzi_cpu_row_code(fnzi_krn_call *call, fnzi_meta_row_code *out) {
   fnzi_meta_row row;
   if (!fnzi_meta_by_rows(call, &row))
     return false;
-  *out = (fnzi_meta_row_code){.run = function_of(call->row->run),
+  *out = (fnzi_meta_row_code){.run = row_code_function_of(call->row->run),
                               .kernel = call->row->run,
                               .mode = call->row->mode,
                               .dtype = x->dtype,

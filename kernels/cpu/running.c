@@ -56,8 +56,8 @@ typedef struct extremes {
 } extremes;
 
 /* The elements of a row that its places name. */
-static void put_row(const rows *r, int64_t start, size_t cell, const char *cells, char *to,
-                    const int64_t *places) {
+static void running_put_row(const rows *r, int64_t start, size_t cell, const char *cells, char *to,
+                            const int64_t *places) {
   if (r->inner == 1)
     fnzi_cpu_cells_pick(cell, to + (size_t)start * cell, cells + (size_t)start * cell,
                         places + start, r->count);
@@ -81,7 +81,7 @@ static fnz_status run_extreme(fnzi_krn_call *call, const extremes *by) {
     const int64_t start = start_of(&r, row);
     of.run(&r, start, widened, wide == dtype ? to : NULL, places);
     if (wide != dtype)
-      put_row(&r, start, fnzi_dtype(dtype)->bytes, cells, to, places);
+      running_put_row(&r, start, fnzi_dtype(dtype)->bytes, cells, to, places);
   }
   return FNZ_OK;
 }

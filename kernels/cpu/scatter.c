@@ -92,7 +92,7 @@ static const struct reduction {
 };
 
 /* NULL for a scatter that reduces nothing. */
-static const struct reduction *find_reduction(const fnzi_krn_call *call) {
+static const struct reduction *scatter_find_reduction(const fnzi_krn_call *call) {
   bool adds = call->row->mode == FNZI_MODE_add;
   const char *name = adds ? "add" : fnzi_krn_named_string(call, "reduce");
   for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
@@ -244,7 +244,7 @@ static fnz_status divide_by_counts(fnzi_krn_call *call, const fnzi_krn_window *s
 }
 
 fnz_status fnzi_kernel_scatter(fnzi_krn_call *call) {
-  const struct reduction *r = find_reduction(call);
+  const struct reduction *r = scatter_find_reduction(call);
   fnzi_krn_window self;
   if (fnzi_krn_array_numel(fnzi_krn_named_array(call, "index")) == 0)
     return FNZ_OK;

@@ -29,8 +29,8 @@ static fnz_status take(fnzi_krn_call *call, const fnzi_krn_array *array, bool ar
 }
 
 /* A number takes the type of the boundaries; a float f32 beside integers. */
-static fnz_status open_number(fnzi_krn_call *call, const fnz_arg *number, fnz_dtype boundaries,
-                              search *s) {
+static fnz_status search_open_number(fnzi_krn_call *call, const fnz_arg *number,
+                                     fnz_dtype boundaries, search *s) {
   bool is_wider = number->tag == FNZ_ARG_FLOAT && !fnzi_is_float(boundaries);
   fnz_dtype dtype = is_wider ? FNZ_F32 : boundaries;
   fnzi_krn_window from, to;
@@ -51,14 +51,14 @@ static fnz_status open_wanted(fnzi_krn_call *call, const fnz_arg *wanted, fnz_dt
                               search *s) {
   const fnzi_krn_array *array = fnzi_krn_arg_array(wanted);
   if (!array)
-    return open_number(call, wanted, boundaries, s);
+    return search_open_number(call, wanted, boundaries, s);
   s->are_integers = !fnzi_is_float(fnzi_promote(array->place.dtype, boundaries));
   return take(call, array, s->are_integers, &s->wanted, &s->wanted_integers);
 }
 
 /* The formula of each element, recorded: sorted ones, wanted ones, places. */
-static fnz_status record(fnzi_krn_call *call, const search *s, int64_t nsorted, int64_t nwanted,
-                         int64_t count, const void *found) {
+static fnz_status search_record(fnzi_krn_call *call, const search *s, int64_t nsorted,
+                                int64_t nwanted, int64_t count, const void *found) {
   const int64_t integers[] = {s->length, s->per_row, s->are_integers, s->right};
   fnz_dtype dtype = s->are_integers ? FNZ_I64 : FNZ_F64;
   fnzi_cpu_recording t = {.f = {.nwindows = 0}};
@@ -121,8 +121,8 @@ static void find_in_row(const search *s, int64_t start, int64_t at, int64_t coun
     find_doubles(s->sorted.d + start, s->length, s->wanted.d + at, found + at, count, s->right);
 }
 
-static fnz_status run(fnzi_krn_call *call, const fnzi_krn_array *sorted, const fnz_arg *wanted,
-                      search *s) {
+static fnz_status search_run(fnzi_krn_call *call, const fnzi_krn_array *sorted,
+                             const fnz_arg *wanted, search *s) {
   const fnz_geometry *g = &sorted->place, *out = &call->outputs[0]->place;
   int64_t count = fnz_geometry_numel(out);
   void *found;
@@ -132,7 +132,7 @@ static fnz_status run(fnzi_krn_call *call, const fnzi_krn_array *sorted, const f
   FNZ_TRY(take(call, sorted, s->are_integers, &s->sorted, &s->sorted_integers));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &found));
   if (call->record)
-    return record(call, s, fnz_geometry_numel(g), count, count, found);
+    return search_record(call, s, fnz_geometry_numel(g), count, count, found);
   int64_t per_row = s->per_row ? s->per_row : count;
   for (int64_t at = 0; at < count; at += per_row)
     find_in_row(s, s->per_row ? at / per_row * s->length : 0, at, per_row, found);
@@ -149,10 +149,11 @@ fnz_status fnzi_kernel_searchsorted(fnzi_krn_call *call) {
   if (sorter)
     FNZ_TRY(fnzi_meta_index_values(call, sorter, sorted->place.sizes[sorted->place.rank - 1], false,
                                    &s.order));
-  return run(call, sorted, fnzi_krn_named(call, "self"), &s);
+  return search_run(call, sorted, fnzi_krn_named(call, "self"), &s);
 }
 
 fnz_status fnzi_kernel_bucketize(fnzi_krn_call *call) {
   search s = {.right = fnzi_krn_named_bool(call, "right", false)};
-  return run(call, fnzi_krn_named_array(call, "boundaries"), fnzi_krn_named(call, "self"), &s);
+  return search_run(call, fnzi_krn_named_array(call, "boundaries"), fnzi_krn_named(call, "self"),
+                    &s);
 }

@@ -159,7 +159,7 @@ static void one_panel(const void *user, int64_t at, int lane) {
       &(fnzi_krn_copy){2, sizes, r->y.f + start, across, panel, beside, sizeof *panel}, NULL);
 }
 
-static void one_row(const void *user, int64_t at, int lane) {
+static void softmax_one_row(const void *user, int64_t at, int lane) {
   const rows *r = user;
   int64_t start = at / r->inner * r->count * r->inner + at % r->inner;
   double *row = r->scratch + (int64_t)lane * r->count;
@@ -184,7 +184,7 @@ static void one_row(const void *user, int64_t at, int lane) {
   fnzi_cpu_reals_store(&r->y, start, r->inner, r->count, row);
 }
 
-static fnz_status run(fnzi_krn_call *call, rows *r, int64_t count) {
+static fnz_status softmax_run(fnzi_krn_call *call, rows *r, int64_t count) {
   size_t room;
   r->rows = fnzi_rows_best();
   r->panels = (r->inner + PANEL - 1) / PANEL;
@@ -207,7 +207,7 @@ static fnz_status run(fnzi_krn_call *call, rows *r, int64_t count) {
     return FNZ_OK;
   }
   FNZI_NEW(&call->scratch, room, &r->scratch);
-  fnzi_cpu_rows_spread(call, count, r->count, one_row, r);
+  fnzi_cpu_rows_spread(call, count, r->count, softmax_one_row, r);
   return FNZ_OK;
 }
 
@@ -224,7 +224,7 @@ static bool open_halves(const fnzi_krn_call *call, rows *r) {
   return true;
 }
 
-static fnz_status open_rows(fnzi_krn_call *call, rows *r) {
+static fnz_status softmax_open_rows(fnzi_krn_call *call, rows *r) {
   if (open_halves(call, r))
     return FNZ_OK;
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), r->dtype, &r->x));
@@ -243,9 +243,9 @@ static fnz_status along_dim(fnzi_krn_call *call, form f) {
     r.count = g->sizes[dim];
   for (uint32_t i = dim + 1; i < g->rank; i++)
     r.inner *= g->sizes[i];
-  FNZ_TRY(open_rows(call, &r));
+  FNZ_TRY(softmax_open_rows(call, &r));
   int64_t numel = fnz_geometry_numel(g);
-  return numel ? run(call, &r, numel / r.count) : FNZ_OK;
+  return numel ? softmax_run(call, &r, numel / r.count) : FNZ_OK;
 }
 
 fnz_status fnzi_kernel_softmax(fnzi_krn_call *call) {
@@ -266,5 +266,5 @@ fnz_status fnzi_kernel_logsumexp(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reduced_open(call, &x));
   r.dtype = x.dtype, r.count = x.length, r.x = x.reals;
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, r.dtype, &r.y));
-  return run(call, &r, x.rows);
+  return softmax_run(call, &r, x.rows);
 }

@@ -41,8 +41,8 @@ static int64_t key_at(const sorting *s, int64_t at) {
   return s->descending ? ~key : key;
 }
 
-static void merge(const fnzi_cpu_pair *a, const fnzi_cpu_pair *a_end, const fnzi_cpu_pair *b,
-                  const fnzi_cpu_pair *b_end, fnzi_cpu_pair *out) {
+static void sort_merge(const fnzi_cpu_pair *a, const fnzi_cpu_pair *a_end, const fnzi_cpu_pair *b,
+                       const fnzi_cpu_pair *b_end, fnzi_cpu_pair *out) {
   while (a < a_end && b < b_end)
     *out++ = b->key < a->key ? *b++ : *a++;
   while (a < a_end)
@@ -56,7 +56,7 @@ static fnzi_cpu_pair *merge_pairs(fnzi_cpu_pair *pairs, int64_t count) {
   for (int64_t run = 1; run < count; run *= 2) {
     for (int64_t at = 0; at < count; at += 2 * run) {
       int64_t middle = fnzi_cpu_least(at + run, count), end = fnzi_cpu_least(at + 2 * run, count);
-      merge(from + at, from + middle, from + middle, from + end, to + at);
+      sort_merge(from + at, from + middle, from + middle, from + end, to + at);
     }
     fnzi_cpu_pair *t = from;
     from = to, to = t;
@@ -108,7 +108,7 @@ fnzi_cpu_pair *fnzi_cpu_sort_pairs(fnzi_cpu_pair *pairs, int64_t count) {
   return from;
 }
 
-static void put_row(const sorting *s, int64_t row, const fnzi_cpu_pair *pairs) {
+static void sort_put_row(const sorting *s, int64_t row, const fnzi_cpu_pair *pairs) {
   int64_t start = row / s->inner * s->count * s->inner + row % s->inner;
   int64_t out = row / s->inner * s->keep * s->inner + row % s->inner;
   for (int64_t i = 0; i < s->keep; i++, out += s->inner) {
@@ -130,7 +130,7 @@ static void sort_row(const void *user, int64_t row, int lane) {
     fnzi_cpu_select_first(pairs, s->count, s->keep, s->is_sorted);
   else
     pairs = fnzi_cpu_sort_pairs(pairs, s->count);
-  put_row(s, row, pairs);
+  sort_put_row(s, row, pairs);
 }
 
 /* --- The first few of dense rows ------------------------------------------------------------ */
@@ -206,11 +206,11 @@ static void stream_row(const void *user, int64_t row, int lane) {
     stream_block(&b, heap, first, n, at);
   }
   fnzi_cpu_heap_sort(heap, s->keep);
-  put_row(s, row, heap);
+  sort_put_row(s, row, heap);
 }
 
 /* The elements themselves, and widened to double or to 64-bit integers. */
-static fnz_status open_elements(fnzi_krn_call *call, sorting *s) {
+static fnz_status sort_open_elements(fnzi_krn_call *call, sorting *s) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   const void *cells, *wide;
   bool real = fnzi_is_float(x->geometry.dtype);
@@ -234,7 +234,7 @@ static fnz_status open_dim(fnzi_krn_call *call, int64_t named, sorting *s) {
   for (uint32_t i = dim + 1; i < g->rank; i++)
     s->inner *= g->sizes[i];
   s->keep = s->count;
-  return open_elements(call, s);
+  return sort_open_elements(call, s);
 }
 
 static fnz_status open_values(fnzi_krn_call *call, size_t k, sorting *s) {
@@ -251,7 +251,7 @@ static fnz_status open_places(fnzi_krn_call *call, size_t k, sorting *s) {
   return FNZ_OK;
 }
 
-static fnz_status record(fnzi_krn_call *call, const sorting *s, int64_t numel) {
+static fnz_status sort_record(fnzi_krn_call *call, const sorting *s, int64_t numel) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = x->geometry.dtype;
   fnzi_krn_recorded_sort recorded = {.dtype = fnzi_is_float(dtype) ? fnzi_cpu_real_dtype(dtype)
@@ -267,13 +267,13 @@ static fnz_status record(fnzi_krn_call *call, const sorting *s, int64_t numel) {
   return fnzi_krn_sort_record_ranked(call, &recorded, dtype, s->cells, s->values, s->places);
 }
 
-static fnz_status run(fnzi_krn_call *call, sorting *s) {
+static fnz_status sort_run(fnzi_krn_call *call, sorting *s) {
   int64_t numel = fnzi_krn_array_numel(fnzi_krn_call_input(call, 0));
   size_t count;
   if (!numel || !s->keep)
     return FNZ_OK;
   if (call->record)
-    return record(call, s, numel);
+    return sort_record(call, s, numel);
   if (!fnzi_mul_size((size_t)s->count * 2, (size_t)fnzi_cpu_lanes(call), &count))
     return fnzi_no_memory(call->ctx);
   FNZI_NEW(&call->scratch, count, &s->scratch);
@@ -286,21 +286,21 @@ fnz_status fnzi_kernel_sort(fnzi_krn_call *call) {
   FNZ_TRY(open_dim(call, fnzi_krn_named_int(call, "dim", -1), &s));
   FNZ_TRY(open_values(call, 0, &s));
   FNZ_TRY(open_places(call, 1, &s));
-  return run(call, &s);
+  return sort_run(call, &s);
 }
 
 fnz_status fnzi_kernel_argsort(fnzi_krn_call *call) {
   sorting s = {.descending = fnzi_krn_named_bool(call, "descending", false)};
   FNZ_TRY(open_dim(call, fnzi_krn_named_int(call, "dim", -1), &s));
   FNZ_TRY(open_places(call, 0, &s));
-  return run(call, &s);
+  return sort_run(call, &s);
 }
 
 fnz_status fnzi_kernel_msort(fnzi_krn_call *call) {
   sorting s = {.descending = false};
   FNZ_TRY(open_dim(call, 0, &s));
   FNZ_TRY(open_values(call, 0, &s));
-  return run(call, &s);
+  return sort_run(call, &s);
 }
 
 fnz_status fnzi_kernel_topk(fnzi_krn_call *call) {
@@ -313,7 +313,7 @@ fnz_status fnzi_kernel_topk(fnzi_krn_call *call) {
     s.keep = s.top;
   FNZ_TRY(open_values(call, 0, &s));
   FNZ_TRY(open_places(call, 1, &s));
-  return run(call, &s);
+  return sort_run(call, &s);
 }
 
 /* --- aminmax ----------------------------------------------------------------------------- */
@@ -388,7 +388,7 @@ fnz_status fnzi_kernel_aminmax(fnzi_krn_call *call) {
   if (dim->tag == FNZ_ARG_INT) {
     FNZ_TRY(open_dim(call, dim->u.i, &e.row));
   } else {
-    FNZ_TRY(open_elements(call, &e.row));
+    FNZ_TRY(sort_open_elements(call, &e.row));
     e.row.count = numel, e.row.inner = 1;
     e.overall = e.row.real != NULL;
     if (e.overall)

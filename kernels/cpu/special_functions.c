@@ -21,7 +21,7 @@ static const struct function {
 #include "kernels/special_functions.def"
 };
 
-static const struct function *function_of(const fnz_op *op) {
+static const struct function *special_function_of(const fnz_op *op) {
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
     if (strcmp(functions[i].op, fnzi_op_canonical(op)->base) == 0)
       return &functions[i];
@@ -29,8 +29,8 @@ static const struct function *function_of(const fnz_op *op) {
 }
 
 /* The formula of the function, recorded. */
-static fnz_status record(fnzi_krn_call *call, const char *name, const fnzi_cpu_reals *a,
-                         const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *y) {
+static fnz_status special_record(fnzi_krn_call *call, const char *name, const fnzi_cpu_reals *a,
+                                 const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *y) {
   int64_t count = fnzi_krn_array_numel(call->outputs[0]);
   fnzi_cpu_recording t = {.f = {.nwindows = 0}};
   fnzi_cpu_record_reals(&t, a, count);
@@ -40,7 +40,7 @@ static fnz_status record(fnzi_krn_call *call, const char *name, const fnzi_cpu_r
 }
 
 fnz_status fnzi_kernel_special_function(fnzi_krn_call *call) {
-  const struct function *f = function_of(call->op);
+  const struct function *f = special_function_of(call->op);
   const fnz_geometry *out = &call->outputs[0]->geometry;
   fnz_dtype dtype = fnzi_cpu_real_dtype(out->dtype);
   fnzi_cpu_reals a, x = {NULL, NULL};
@@ -50,7 +50,7 @@ fnz_status fnzi_kernel_special_function(fnzi_krn_call *call) {
     FNZ_TRY(fnzi_cpu_reals_expand(call, fnzi_krn_call_input(call, 1), dtype, out, &x));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   if (call->record)
-    return record(call, f->op, &a, &x, &y);
+    return special_record(call, f->op, &a, &x, &y);
   const int64_t count = fnz_geometry_numel(out);
   for (int64_t i = 0; i < count; i++)
     fnzi_cpu_real_put(&y, i,

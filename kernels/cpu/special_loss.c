@@ -72,7 +72,7 @@ typedef struct classes {
   const fnzi_rows *rows;
 } classes;
 
-static double weight_of(const classes *c, int64_t k) {
+static double loss_weight_of(const classes *c, int64_t k) {
   return fnzi_cpu_reals_present(&c->weight) ? fnzi_cpu_real_at(&c->weight, k) : 1;
 }
 
@@ -90,14 +90,15 @@ static void logarithms(const classes *c, int64_t start) {
 static double smooth_part(const classes *c) {
   double sum = 0;
   for (int64_t k = 0; c->smoothing > 0 && k < c->count; k++)
-    sum -= weight_of(c, k) * c->row[k];
+    sum -= loss_weight_of(c, k) * c->row[k];
   return sum * c->smoothing / (double)c->count;
 }
 
 static double probable_loss(const classes *c, int64_t start) {
   double sum = 0;
   for (int64_t k = 0; k < c->count; k++)
-    sum -= weight_of(c, k) * c->row[k] * fnzi_cpu_real_at(&c->probabilities, start + k * c->inner);
+    sum -= loss_weight_of(c, k) * c->row[k] *
+           fnzi_cpu_real_at(&c->probabilities, start + k * c->inner);
   return sum * (1 - c->smoothing) + smooth_part(c);
 }
 
@@ -127,13 +128,13 @@ static double loss_at(const classes *c, int64_t position, int64_t start, double 
   if (!c->labels)
     return probable_loss(c, start);
   int64_t label = c->labels[position];
-  *weight = weight_of(c, label);
+  *weight = loss_weight_of(c, label);
   if (is_alone)
     return loss_of_class(*weight, logarithm(c, start, label), 0, 0);
   return loss_of_class(*weight, c->row[label], c->smoothing, smooth_part(c));
 }
 
-static fnz_status check_labels(const fnzi_krn_call *call, const classes *c) {
+static fnz_status loss_check_labels(const fnzi_krn_call *call, const classes *c) {
   for (int64_t i = 0; c->labels && i < c->positions; i++)
     if (c->labels[i] != c->ignore && (c->labels[i] < 0 || c->labels[i] >= c->count))
       return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "target %lld is outside [0, %lld)",
@@ -161,7 +162,7 @@ static fnz_status open_classes(fnzi_krn_call *call, classes *c) {
     return fnzi_cpu_reals_open(call, target, c->dtype, &c->probabilities);
   FNZ_TRY(fnzi_krn_dense_get_as(call, target, FNZ_I64, &labels));
   c->labels = labels;
-  return call->record ? FNZ_OK : check_labels(call, c);
+  return call->record ? FNZ_OK : loss_check_labels(call, c);
 }
 
 /* The loss at each position and its weight, and their sums. The losses are of logarithms, or of

@@ -47,7 +47,8 @@ fnz_status fnzi_cpu_reals_scratch(fnzi_krn_call *call, fnz_dtype dtype, int64_t 
   return FNZ_OK;
 }
 
-static void copy_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
+static void reals_copy_row(const void *user, char *const *data, const int64_t *strides,
+                           int64_t count) {
   fnzi_krn_copy_row(data[0], strides[0], data[1], strides[1], count, *(const size_t *)user);
 }
 
@@ -60,7 +61,7 @@ void fnzi_cpu_expand_cells(const fnzi_krn_call *call, const fnz_geometry *from, 
   fnzi_krn_loop_start(&loop, to->rank, to->sizes);
   fnzi_krn_loop_add(&loop, out, to->rank, to->sizes, strides, cell);
   fnzi_krn_loop_add(&loop, data, from->rank, from->sizes, from_strides, cell);
-  fnzi_krn_loop_run(&loop, copy_row, &cell, call->team, false);
+  fnzi_krn_loop_run(&loop, reals_copy_row, &cell, call->team, false);
 }
 
 fnz_status fnzi_cpu_reals_expand(fnzi_krn_call *call, const fnzi_krn_array *array, fnz_dtype dtype,
@@ -146,8 +147,8 @@ void fnzi_cpu_rows_spread(const fnzi_krn_call *call, int64_t count, int64_t cell
 }
 
 /* The row-major index of element (kept dims..., reduced dims...) of the permuted order. */
-static uint32_t permute(const fnz_geometry *g, const bool *reduced, int64_t *sizes,
-                        int64_t *strides, fnzi_cpu_reduced *out) {
+static uint32_t reals_permute(const fnz_geometry *g, const bool *reduced, int64_t *sizes,
+                              int64_t *strides, fnzi_cpu_reduced *out) {
   int64_t plain[FNZ_MAX_RANK];
   uint32_t rank = 0;
   fnzi_contiguous_strides(g->sizes, g->rank, plain);
@@ -169,7 +170,7 @@ static fnz_status arrange(fnzi_krn_call *call, const fnz_geometry *g, fnzi_cpu_r
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], plain[FNZ_MAX_RANK];
   fnzi_cpu_reals_out moved;
   FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
-  uint32_t rank = permute(g, reduced, sizes, strides, out);
+  uint32_t rank = reals_permute(g, reduced, sizes, strides, out);
   fnzi_contiguous_strides(sizes, rank, plain);
   if (rank == 0 || memcmp(plain, strides, rank * sizeof *plain) == 0)
     return FNZ_OK;
@@ -193,7 +194,7 @@ fnz_status fnzi_cpu_reduced_open(fnzi_krn_call *call, fnzi_cpu_reduced *out) {
   return arrange(call, &x->geometry, out);
 }
 
-static float part_of(const float *z, fnzi_cpu_part part) {
+static float reals_part_of(const float *z, fnzi_cpu_part part) {
   return part == FNZI_PART_REAL ? z[0] : part == FNZI_PART_IMAGINARY ? z[1] : hypotf(z[0], z[1]);
 }
 
@@ -207,7 +208,7 @@ fnz_status fnzi_cpu_reduced_open_part(fnzi_krn_call *call, fnzi_cpu_part part,
   FNZ_TRY(fnzi_krn_dense_get_as(call, x, FNZ_C64, &data));
   FNZ_TRY(fnzi_cpu_reals_scratch(call, FNZ_F32, count, &parts));
   for (int64_t i = 0; i < count; i++)
-    parts.f[i] = part_of((const float *)data + 2 * i, part);
+    parts.f[i] = reals_part_of((const float *)data + 2 * i, part);
   out->reals = fnzi_cpu_reals_read(&parts);
   return arrange(call, &x->geometry, out);
 }

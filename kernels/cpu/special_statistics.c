@@ -116,8 +116,8 @@ static fnzi_cpu_reals_out real_out(fnz_dtype dtype, void *out) {
   return dtype == FNZ_F64 ? (fnzi_cpu_reals_out){NULL, out} : (fnzi_cpu_reals_out){out, NULL};
 }
 
-static reduction one_row(const fnzi_meta_row_code *code, const void *x, int64_t length,
-                         void *const *out) {
+static reduction statistics_one_row(const fnzi_meta_row_code *code, const void *x, int64_t length,
+                                    void *const *out) {
   fnzi_cpu_reals_out reals = real_out(code->dtype, (void *)(uintptr_t)x);
   return (reduction){.x = {code->dtype, fnzi_cpu_reals_read(&reals), 1, length},
                      .out = real_out(code->dtype, out[0]),
@@ -127,7 +127,7 @@ static reduction one_row(const fnzi_meta_row_code *code, const void *x, int64_t 
 
 void fnzi_cpu_variance_row(const fnzi_meta_row_code *code, bool root, const void *x, int64_t length,
                            void *const *out) {
-  reduction r = one_row(code, x, length, out);
+  reduction r = statistics_one_row(code, x, length, out);
   r.root = root;
   if (out[1])
     r.mean = real_out(code->dtype, out[1]);
@@ -136,7 +136,7 @@ void fnzi_cpu_variance_row(const fnzi_meta_row_code *code, bool root, const void
 
 void fnzi_cpu_vector_norm_row(const fnzi_meta_row_code *code, const void *x, int64_t length,
                               void *const *out) {
-  reduction r = one_row(code, x, length, out);
+  reduction r = statistics_one_row(code, x, length, out);
   norm_row(&r, 0, 0);
 }
 
@@ -150,7 +150,8 @@ static fnz_status open_parts(fnzi_krn_call *call, reduction *r, fnzi_cpu_part pa
 }
 
 /* `part` says what is taken of complex numbers; of the real ones a second time, the imaginary. */
-static fnz_status run(fnzi_krn_call *call, reduction *r, fnzi_cpu_part part, fnzi_share_fn *row) {
+static fnz_status statistics_run(fnzi_krn_call *call, reduction *r, fnzi_cpu_part part,
+                                 fnzi_share_fn *row) {
   if (fnzi_is_complex(fnzi_krn_call_geometry(call, 0)->dtype))
     FNZ_TRY(open_parts(call, r, part));
   else
@@ -166,13 +167,13 @@ static fnz_status run(fnzi_krn_call *call, reduction *r, fnzi_cpu_part part, fnz
 fnz_status fnzi_kernel_variance(fnzi_krn_call *call) {
   reduction r = {.parameter = fnzi_meta_row_parameter(call)};
   FNZ_TRY(fnzi_krn_round_input(call));
-  return run(call, &r, FNZI_PART_REAL, variance_row);
+  return statistics_run(call, &r, FNZI_PART_REAL, variance_row);
 }
 
 fnz_status fnzi_kernel_deviation(fnzi_krn_call *call) {
   reduction r = {.parameter = fnzi_meta_row_parameter(call), .root = true};
   FNZ_TRY(fnzi_krn_round_input(call));
-  return run(call, &r, FNZI_PART_REAL, variance_row);
+  return statistics_run(call, &r, FNZI_PART_REAL, variance_row);
 }
 
 /* Rows of halves that lie dense: each piece becomes floats by itself, which stay in a cache. */
@@ -225,5 +226,5 @@ fnz_status fnzi_kernel_vector_norm(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
   if (r.parameter == 2 && is_of_half_rows(call, reduced))
     return half_norms_of(call, reduced);
-  return run(call, &r, FNZI_PART_MAGNITUDE, norm_row);
+  return statistics_run(call, &r, FNZI_PART_MAGNITUDE, norm_row);
 }

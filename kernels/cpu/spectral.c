@@ -66,7 +66,7 @@ typedef struct spectrum {
   char *a, *work, *rwork;
 } spectrum;
 
-static int64_t size_at(const fnzi_krn_array *a, uint32_t from_end) {
+static int64_t spectral_size_at(const fnzi_krn_array *a, uint32_t from_end) {
   return a->geometry.rank >= from_end ? a->geometry.sizes[a->geometry.rank - from_end] : 0;
 }
 
@@ -92,8 +92,8 @@ static fnz_status open_spectrum(fnzi_krn_call *call, spectrum *p) {
   const fnzi_krn_array *a = fnzi_krn_call_input(call, 0);
   *p = (spectrum){.dtype = a->geometry.dtype,
                   .cell = fnzi_dtype(a->geometry.dtype)->bytes,
-                  .m = (blasint)size_at(a, 2),
-                  .n = (blasint)size_at(a, 1)};
+                  .m = (blasint)spectral_size_at(a, 2),
+                  .n = (blasint)spectral_size_at(a, 1)};
   size_t both = (size_t)p->m + (size_t)p->n;
   p->real = fnzi_is_complex(p->dtype) ? p->cell / 2 : p->cell;
   if (both > INT32_MAX / COLUMNS - 1)
@@ -122,7 +122,7 @@ static fnz_status check_finite(const fnzi_krn_call *call, const spectrum *p, con
   return FNZ_OK;
 }
 
-static fnz_status check_info(const fnzi_krn_call *call, int64_t i, blasint info) {
+static fnz_status spectral_check_info(const fnzi_krn_call *call, int64_t i, blasint info) {
   if (info == 0)
     return FNZ_OK;
   return fnzi_krn_call_refuse(call, FNZ_CLASS_ARGUMENT,
@@ -169,8 +169,8 @@ typedef struct factor {
 } factor;
 
 /* The `rows` by `columns` of A B, by rows: both lie by columns, and share `inner`. */
-static void multiply(const spectrum *p, const blasint sizes[3], factor a, factor b, void *to,
-                     blasint step) {
+static void spectral_multiply(const spectrum *p, const blasint sizes[3], factor a, factor b,
+                              void *to, blasint step) {
   static const float one_c64[] = {1, 0}, none_c64[] = {0, 0};
   static const double one_c128[] = {1, 0}, none_c128[] = {0, 0};
   const enum CBLAS_ORDER rows = CblasRowMajor;
@@ -231,8 +231,8 @@ static blasint find_vectors(const spectrum *p, char part, const divided *v, void
     sstedc_("I", &n, values, e, v->vectors[0], &n, v->work, &v->nwork, v->iwork, &v->niwork, &info);
   else
     dstedc_("I", &n, values, e, v->vectors[0], &n, v->work, &v->nwork, v->iwork, &v->niwork, &info);
-  multiply(p, (blasint[]){n, n, n}, (factor){p->a, n}, (factor){widened(p, v, v->vectors[0]), n},
-           out, n);
+  spectral_multiply(p, (blasint[]){n, n, n}, (factor){p->a, n},
+                    (factor){widened(p, v, v->vectors[0]), n}, out, n);
   return info;
 }
 
@@ -258,7 +258,7 @@ fnz_status fnzi_kernel_eigh(fnzi_krn_call *call) {
     fnzi_cpu_transpose(p.cell, p.n, p.n, (const char *)from + (size_t)i * each, p.a);
     blasint info = vectors ? find_vectors(&p, part, &v, to, (char *)out + (size_t)i * each)
                            : find_values(&p, part, to);
-    FNZ_TRY(check_info(call, i, info));
+    FNZ_TRY(spectral_check_info(call, i, info));
   }
   return FNZ_OK;
 }
@@ -271,7 +271,7 @@ typedef struct vectors {
   divided divided;
 } vectors;
 
-static void reduce(const spectrum *p, const vectors *v, void *d) {
+static void spectral_reduce(const spectrum *p, const vectors *v, void *d) {
   blasint info;
   if (p->dtype == FNZ_F32)
     sgebrd_(&p->m, &p->n, p->a, &p->m, d, v->e, v->tauq, v->taup, p->work, &p->nwork, &info);
@@ -324,10 +324,10 @@ static void put_vectors(const spectrum *p, const vectors *v, void *u, void *vt) 
     fnzi_cpu_transpose(p->cell, v->of_u, p->m, v->u, u);
   if (v->of_vt > b->n)
     fnzi_cpu_transpose(p->cell, p->n, v->of_vt, v->vt, vt);
-  multiply(p, (blasint[]){p->m, b->n, b->n}, (factor){v->u, p->m},
-           (factor){widened(p, b, b->vectors[0]), b->n}, u, v->of_u);
-  multiply(p, (blasint[]){b->n, p->n, b->n}, (factor){widened(p, b, b->vectors[1]), b->n},
-           (factor){v->vt, v->of_vt}, vt, p->n);
+  spectral_multiply(p, (blasint[]){p->m, b->n, b->n}, (factor){v->u, p->m},
+                    (factor){widened(p, b, b->vectors[0]), b->n}, u, v->of_u);
+  spectral_multiply(p, (blasint[]){b->n, p->n, b->n}, (factor){widened(p, b, b->vectors[1]), b->n},
+                    (factor){v->vt, v->of_vt}, vt, p->n);
 }
 
 static fnz_status open_vectors(fnzi_krn_call *call, const spectrum *p, vectors *v) {
@@ -344,7 +344,7 @@ static fnz_status open_vectors(fnzi_krn_call *call, const spectrum *p, vectors *
 /* Without elements the result is the identity. */
 static void put_units(const spectrum *p, const fnzi_krn_array *like, char *out) {
   const fnz_arg one = {.tag = FNZ_ARG_INT, .u.i = 1};
-  int64_t n = size_at(like, 1), rows = size_at(like, 2);
+  int64_t n = spectral_size_at(like, 1), rows = spectral_size_at(like, 2);
   if (like->geometry.rank < 2)
     return;
   memset(out, 0, (size_t)fnzi_krn_array_numel(like) * p->cell);
@@ -360,8 +360,8 @@ fnz_status fnzi_kernel_svd(fnzi_krn_call *call) {
   void *u, *values, *vt;
   spectrum p;
   FNZ_TRY(open_spectrum(call, &p));
-  vectors v = {.of_u = wanted ? (blasint)size_at(call->outputs[0], 1) : 0,
-               .of_vt = wanted ? (blasint)size_at(call->outputs[2], 2) : 0};
+  vectors v = {.of_u = wanted ? (blasint)spectral_size_at(call->outputs[0], 1) : 0,
+               .of_vt = wanted ? (blasint)spectral_size_at(call->outputs[2], 2) : 0};
   int64_t m = p.m, n = p.n, least = m < n ? m : n;
   FNZ_TRY(fnzi_krn_dense_get(call, a, &from));
   FNZ_TRY(check_finite(call, &p, from, fnzi_krn_array_numel(a)));
@@ -377,8 +377,8 @@ fnz_status fnzi_kernel_svd(fnzi_krn_call *call) {
   for (int64_t i = 0; i < batches_of(a); i++) {
     char *d = (char *)values + (size_t)(i * least) * p.real;
     fnzi_cpu_transpose(p.cell, m, n, (const char *)from + (size_t)(i * m * n) * p.cell, p.a);
-    reduce(&p, &v, d);
-    FNZ_TRY(check_info(call, i, solve(&p, &v, d)));
+    spectral_reduce(&p, &v, d);
+    FNZ_TRY(spectral_check_info(call, i, solve(&p, &v, d)));
     if (wanted)
       put_vectors(&p, &v, (char *)u + (size_t)(i * m * v.of_u) * p.cell,
                   (char *)vt + (size_t)(i * v.of_vt * n) * p.cell);

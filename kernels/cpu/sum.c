@@ -298,7 +298,7 @@ static void plan_dims(plan *p, const fnz_geometry *eager, const int64_t *in, con
 /* How the two innermost dimensions are summed: as eager chooses among its loops. */
 typedef enum shape { ROWS, LANES_OF_COLUMNS, SCALAR_ROWS, SCALAR_COLUMNS } shape;
 
-static shape choose(const plan *p, const dim *a, const dim *b) {
+static shape sum_choose(const plan *p, const dim *a, const dim *b) {
   int64_t least = p->folds ? 2 * p->width : p->width;
   if (a->eager == 1 && a->size >= least)
     return ROWS;
@@ -319,7 +319,7 @@ static float round_to(fnz_dtype half, float v) {
       *out = (T)round_to(p->rounds, (float)*out);                                                  \
   }                                                                                                \
   static void T##_plane(const plan *p, const dim *a, const dim *b, const T *x, T *out) {           \
-    shape s = choose(p, a, b);                                                                     \
+    shape s = sum_choose(p, a, b);                                                                 \
     int64_t group = s == LANES_OF_COLUMNS ? 4 * p->width : s == SCALAR_COLUMNS ? 4 : 0, j = 0;     \
     T sums[MAX_LANES];                                                                             \
     for (; group && j + group <= b->size; j += group) {                                            \
@@ -387,7 +387,7 @@ typedef struct addends {
 static bool is_beside(const plan *p) {
   const dim *a = &p->dims[0], *b = &p->dims[1];
   return p->rank == 2 && p->width == WIDTH_F32 && !p->folds && a->in != 1 && b->in == 1 &&
-         b->out != 0 && b->size >= FNZI_ROW_BESIDE && choose(p, a, b) == ROWS;
+         b->out != 0 && b->size >= FNZI_ROW_BESIDE && sum_choose(p, a, b) == ROWS;
 }
 
 /* A vector has neighbours in order. If they are apart, it takes a fifth of the time to bring them
@@ -399,7 +399,7 @@ static bool lies_apart(const fnzi_krn_array *self, const fnz_geometry *order, co
   if (p.has_gaps || !p.rank)
     return p.has_gaps;
   return p.dims[0].in != 1 && !is_beside(&p) &&
-         choose(&p, &p.dims[0], p.rank > 1 ? &p.dims[1] : &one) == ROWS;
+         sum_choose(&p, &p.dims[0], p.rank > 1 ? &p.dims[1] : &one) == ROWS;
 }
 
 static fnz_status find_addends(fnzi_krn_call *call, const fnzi_krn_array *self,
@@ -478,7 +478,7 @@ static void add_row(const void *user, int64_t j, int lane) {
 }
 
 /* The last rows are as many as the others, so some may have their sums already. */
-static void add_beside(const void *user, int64_t j, int lane) {
+static void sum_add_beside(const void *user, int64_t j, int lane) {
   const long_plane *l = user;
   const dim *a = &l->p->dims[0], *b = &l->p->dims[1];
   int64_t first = j * FNZI_ROW_BESIDE, at = fnzi_cpu_least(first, b->size - FNZI_ROW_BESIDE);
@@ -492,7 +492,7 @@ static void add_beside(const void *user, int64_t j, int lane) {
 
 /* One plane of rows, each with a sum of its own. */
 static bool is_of_rows(const plan *p) {
-  return p->rank == 2 && p->dims[1].out != 0 && choose(p, &p->dims[0], &p->dims[1]) == ROWS;
+  return p->rank == 2 && p->dims[1].out != 0 && sum_choose(p, &p->dims[0], &p->dims[1]) == ROWS;
 }
 
 /* Halves that lie in rows as they are summed. */
@@ -500,7 +500,7 @@ static bool takes_halves(const fnzi_krn_array *self, const plan *p) {
   static const dim one = {1, 0, 0, 0};
   if (self->place.dtype != p->rounds || !p->rank || p->has_gaps || p->dims[0].in != 1)
     return false;
-  return choose(p, &p->dims[0], p->rank > 1 ? &p->dims[1] : &one) == ROWS;
+  return sum_choose(p, &p->dims[0], p->rank > 1 ? &p->dims[1] : &one) == ROWS;
 }
 
 /* As float_walk() and float_plane(). */
@@ -569,7 +569,7 @@ static fnz_status sum_floats(fnzi_krn_call *call, const bool *reduced, bool is_m
     FNZ_TRY(sum_long(call, x.data, p.dims[0].size, out));
   else if (is_beside(&p))
     fnzi_cpu_rows_spread(call, fnzi_cpu_parts(p.dims[1].size, FNZI_ROW_BESIDE),
-                         FNZI_ROW_BESIDE * p.dims[0].size, add_beside,
+                         FNZI_ROW_BESIDE * p.dims[0].size, sum_add_beside,
                          &(long_plane){&p, x.data, out});
   else if (is_of_rows(&p))
     fnzi_cpu_rows_spread(call, p.dims[1].size, p.dims[0].size, add_row,

@@ -131,7 +131,7 @@ static void find_nan_row(const void *user, char *const *data, const int64_t *str
 }
 
 /* A sum of a NaN is one. So sums without one had no NaN to leave out. */
-static bool has_nan(const fnzi_krn_array *sums) {
+static bool tally_has_nan(const fnzi_krn_array *sums) {
   bool found = false;
   const nan_search search = {sums->place.dtype, &found};
   fnzi_krn_loop loop;
@@ -147,7 +147,7 @@ fnz_status fnzi_kernel_nansum(fnzi_krn_call *call) {
   if (!of_floats || fnzi_is_float(call->outputs[0]->place.dtype)) {
     FNZ_TRY(fnzi_kernel_sum(call));
     FNZ_TRY(fnzi_krn_results_finish(call));
-    if (!of_floats || !has_nan(call->outputs[0]))
+    if (!of_floats || !tally_has_nan(call->outputs[0]))
       return FNZ_OK;
   }
   fnz_status status = copy_without_nan(call, &numbers);

@@ -22,7 +22,7 @@ typedef struct slices {
 } slices;
 
 /* The first element of run `outer` of a slice. */
-static int64_t place_of(const slices *x, int64_t slice, int64_t outer) {
+static int64_t unique_place_of(const slices *x, int64_t slice, int64_t outer) {
   return (outer * x->count + slice) * x->inner;
 }
 
@@ -33,7 +33,7 @@ static int64_t key(const slices *x, int64_t place) {
 /* As the first elements that differ: below 0, 0 or above. */
 static int compare(const slices *x, int64_t a, int64_t b) {
   for (int64_t o = 0; o < x->outer; o++) {
-    int64_t p = place_of(x, a, o), q = place_of(x, b, o);
+    int64_t p = unique_place_of(x, a, o), q = unique_place_of(x, b, o);
     for (int64_t i = 0; i < x->inner; i++) {
       int64_t first = key(x, p + i), second = key(x, q + i);
       if (first != second)
@@ -43,19 +43,19 @@ static int compare(const slices *x, int64_t a, int64_t b) {
   return 0;
 }
 
-static bool has_nan(const slices *x, int64_t slice) {
+static bool unique_has_nan(const slices *x, int64_t slice) {
   for (int64_t o = 0; x->real && o < x->outer; o++)
     for (int64_t i = 0; i < x->inner; i++)
-      if (isnan(x->real[place_of(x, slice, o) + i]))
+      if (isnan(x->real[unique_place_of(x, slice, o) + i]))
         return true;
   return false;
 }
 
 static bool same(const slices *x, int64_t a, int64_t b) {
-  return compare(x, a, b) == 0 && !has_nan(x, a);
+  return compare(x, a, b) == 0 && !unique_has_nan(x, a);
 }
 
-static fnz_status open_slices(fnzi_krn_call *call, const asked *a, slices *x) {
+static fnz_status unique_open_slices(fnzi_krn_call *call, const asked *a, slices *x) {
   const bool flat = a->flat;
   const uint32_t dim = a->dim;
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
@@ -93,7 +93,8 @@ static fnz_status sort_elements(fnzi_krn_call *call, const slices *x) {
 }
 
 /* Equal slices stay in order. */
-static void merge(const slices *x, const int64_t *from, int64_t *to, int64_t middle, int64_t end) {
+static void unique_merge(const slices *x, const int64_t *from, int64_t *to, int64_t middle,
+                         int64_t end) {
   int64_t a = 0, b = middle;
   for (int64_t i = 0; i < end; i++) {
     bool is_second = a == middle || (b < end && compare(x, from[b], from[a]) < 0);
@@ -110,7 +111,7 @@ static fnz_status sort_slices(fnzi_krn_call *call, slices *x) {
     int64_t *from = x->order;
     for (int64_t at = 0; at < x->count; at += 2 * run) {
       int64_t left = x->count - at, middle = run < left ? run : left;
-      merge(x, from + at, to + at, middle, 2 * run < left ? 2 * run : left);
+      unique_merge(x, from + at, to + at, middle, 2 * run < left ? 2 * run : left);
     }
     x->order = to, to = from;
   }
@@ -207,7 +208,7 @@ static fnz_status give(fnzi_krn_call *call, const asked *a) {
   const int64_t none = 0;
   slices x;
   found f;
-  FNZ_TRY(open_slices(call, a, &x));
+  FNZ_TRY(unique_open_slices(call, a, &x));
   if (a->sorts)
     FNZ_TRY(sort_slices(call, &x));
   FNZ_TRY(find(call, &x, a, &f));

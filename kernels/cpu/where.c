@@ -20,8 +20,8 @@ static void choose_row(const void *user, char *const *data, const int64_t *strid
 }
 
 /* The elements of a tensor as `dtype`, or a number. */
-static fnz_status add_operand(fnzi_krn_call *call, const fnz_arg *arg, fnz_dtype dtype, size_t k,
-                              choice *c) {
+static fnz_status where_add_operand(fnzi_krn_call *call, const fnz_arg *arg, fnz_dtype dtype,
+                                    size_t k, choice *c) {
   const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   fnzi_krn_window *w = &c->operands[k];
   const void *data;
@@ -39,7 +39,7 @@ static fnz_status add_operand(fnzi_krn_call *call, const fnz_arg *arg, fnz_dtype
   return FNZ_OK;
 }
 
-static fnz_status choose(fnzi_krn_call *call, const choice *c) {
+static fnz_status where_choose(fnzi_krn_call *call, const choice *c) {
   fnzi_krn_window to;
   fnzi_krn_loop loop;
   fnzi_krn_window_of(call->outputs[0], &to);
@@ -57,17 +57,17 @@ static fnz_status choose(fnzi_krn_call *call, const choice *c) {
 fnz_status fnzi_kernel_where(fnzi_krn_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   choice c;
-  FNZ_TRY(add_operand(call, &call->args[0], FNZ_BOOL, MASK, &c));
-  FNZ_TRY(add_operand(call, &call->args[1], dtype, YES, &c));
-  FNZ_TRY(add_operand(call, &call->args[2], dtype, NO, &c));
-  return choose(call, &c);
+  FNZ_TRY(where_add_operand(call, &call->args[0], FNZ_BOOL, MASK, &c));
+  FNZ_TRY(where_add_operand(call, &call->args[1], dtype, YES, &c));
+  FNZ_TRY(where_add_operand(call, &call->args[2], dtype, NO, &c));
+  return where_choose(call, &c);
 }
 
 fnz_status fnzi_kernel_masked_fill(fnzi_krn_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   choice c;
-  FNZ_TRY(add_operand(call, &call->args[0], dtype, NO, &c));
-  FNZ_TRY(add_operand(call, &call->args[1], FNZ_BOOL, MASK, &c));
+  FNZ_TRY(where_add_operand(call, &call->args[0], dtype, NO, &c));
+  FNZ_TRY(where_add_operand(call, &call->args[1], FNZ_BOOL, MASK, &c));
   FNZ_TRY(fnzi_krn_window_item(call, &call->args[2], dtype, c.numbers[YES], &c.operands[YES]));
-  return choose(call, &c);
+  return where_choose(call, &c);
 }

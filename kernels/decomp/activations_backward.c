@@ -3,7 +3,7 @@
 #include "kernels/decomp/decomp.h"
 
 /* --- Pieces ----------------------------------------------------------------------------------- */
-static fnzi_krn_array *plus(fnzi_dec_steps *s, fnzi_krn_array *a, double more) {
+static fnzi_krn_array *activations_plus(fnzi_dec_steps *s, fnzi_krn_array *a, double more) {
   return STEP(add__Scalar, V(a), F(more));
 }
 
@@ -12,7 +12,8 @@ static fnzi_krn_array *pick(fnzi_dec_steps *s, fnzi_krn_array *mask, fnzi_krn_ar
   return STEP(where__self, V(mask), V(yes), V(no));
 }
 
-static fnzi_krn_array *zeroed(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *mask) {
+static fnzi_krn_array *activations_zeroed(fnzi_dec_steps *s, fnzi_krn_array *a,
+                                          fnzi_krn_array *mask) {
   return STEP(masked_fill__Scalar, V(a), V(mask), I(0));
 }
 
@@ -22,12 +23,12 @@ static fnzi_krn_array *kept(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array
 }
 
 /* x is above the number; NaN is not. */
-static fnzi_krn_array *above(fnzi_dec_steps *s, fnzi_krn_array *x, double least) {
+static fnzi_krn_array *activations_above(fnzi_dec_steps *s, fnzi_krn_array *x, double least) {
   return STEP(gt__Scalar, V(x), F(least));
 }
 
 /* A tensor of the operator in the type that is computed in. */
-static fnzi_krn_array *wide(fnzi_dec_steps *s, const char *name) {
+static fnzi_krn_array *activations_wide(fnzi_dec_steps *s, const char *name) {
   fnzi_krn_array *a = fnzi_dec_given_array(s, name);
   fnz_dtype d = fnzi_dec_array_dtype(a),
             want = fnzi_dec_array_dtype(fnzi_krn_call_input(s->call, 0));
@@ -37,83 +38,93 @@ static fnzi_krn_array *wide(fnzi_dec_steps *s, const char *name) {
   return fnzi_dec_cast(s, a, d == FNZ_F64 ? d : FNZ_F32);
 }
 
-static fnzi_krn_array *rounded(fnzi_dec_steps *s, fnzi_krn_array *a) {
+static fnzi_krn_array *activations_rounded(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return fnzi_dec_cast(s, a, fnzi_dec_array_dtype(fnzi_krn_call_input(s->call, 0)));
 }
 
-static double number(const fnzi_dec_steps *s, const char *name) {
+static double activations_number(const fnzi_dec_steps *s, const char *name) {
   const fnz_arg *arg = fnzi_krn_named(s->call, name);
   return arg ? fnzi_krn_number_float(arg) : 0;
 }
 
 /* --- Activations ------------------------------------------------------------------------------ */
 DECOMP(elu_backward) {
-  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self_or_result");
-  double scale = number(s, "scale"), low = number(s, "alpha") * scale;
-  double inside = number(s, "input_scale");
+  fnzi_krn_array *grad = activations_wide(s, "grad_output"),
+                 *x = activations_wide(s, "self_or_result");
+  double scale = activations_number(s, "scale"), low = activations_number(s, "alpha") * scale;
+  double inside = activations_number(s, "input_scale");
   bool is_result = fnzi_krn_named_bool(s->call, "is_result", false);
   fnzi_krn_array *slope =
-      is_result ? fnzi_dec_times(s, plus(s, x, low), inside)
+      is_result ? fnzi_dec_times(s, activations_plus(s, x, low), inside)
                 : fnzi_dec_times(s, STEP(exp, V(fnzi_dec_times(s, x, inside))), inside * low);
   fnzi_krn_array *below = STEP(le__Scalar, V(x), I(0));
   fnzi_dec_result_give(
-      s, rounded(s, pick(s, below, MUL(grad, slope), fnzi_dec_times(s, grad, scale))));
+      s, activations_rounded(s, pick(s, below, MUL(grad, slope), fnzi_dec_times(s, grad, scale))));
 }
 
 DECOMP(leaky_relu_backward) {
-  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
-  fnzi_krn_array *less = fnzi_dec_times(s, grad, number(s, "negative_slope"));
-  fnzi_dec_result_give(s, rounded(s, pick(s, above(s, x, 0), grad, less)));
+  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self");
+  fnzi_krn_array *less = fnzi_dec_times(s, grad, activations_number(s, "negative_slope"));
+  fnzi_dec_result_give(s, activations_rounded(s, pick(s, activations_above(s, x, 0), grad, less)));
 }
 
 DECOMP(hardswish_backward) {
-  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
-  fnzi_krn_array *slope = plus(s, STEP(div__Scalar, V(x), F(3)), 0.5);
+  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self");
+  fnzi_krn_array *slope = activations_plus(s, STEP(div__Scalar, V(x), F(3)), 0.5);
   fnzi_krn_array *out = pick(s, STEP(ge__Scalar, V(x), I(3)), grad, MUL(grad, slope));
-  fnzi_dec_result_give(s, rounded(s, zeroed(s, out, STEP(le__Scalar, V(x), I(-3)))));
+  fnzi_dec_result_give(
+      s, activations_rounded(s, activations_zeroed(s, out, STEP(le__Scalar, V(x), I(-3)))));
 }
 
 /* Eager's sixth is a 32-bit float for every type. */
 DECOMP(hardsigmoid_backward) {
-  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
-  fnzi_krn_array *out = kept(s, fnzi_dec_times(s, grad, 1.0F / 6), above(s, x, -3));
-  fnzi_dec_result_give(s, rounded(s, kept(s, out, STEP(lt__Scalar, V(x), I(3)))));
+  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self");
+  fnzi_krn_array *out = kept(s, fnzi_dec_times(s, grad, 1.0F / 6), activations_above(s, x, -3));
+  fnzi_dec_result_give(s, activations_rounded(s, kept(s, out, STEP(lt__Scalar, V(x), I(3)))));
 }
 
 /* The gradient of hardshrink and of softshrink is zero in the middle. */
 DECOMP(shrink_backward) {
-  fnzi_krn_array *grad = wide(s, s->call->op->params[0].name), *x = wide(s, "self");
-  double half = number(s, "lambd");
-  fnzi_krn_array *low = zeroed(s, grad, STEP(le__Scalar, V(x), F(half)));
-  fnzi_dec_result_give(s, rounded(s, pick(s, STEP(ge__Scalar, V(x), F(-half)), low, grad)));
+  fnzi_krn_array *grad = activations_wide(s, s->call->op->params[0].name),
+                 *x = activations_wide(s, "self");
+  double half = activations_number(s, "lambd");
+  fnzi_krn_array *low = activations_zeroed(s, grad, STEP(le__Scalar, V(x), F(half)));
+  fnzi_dec_result_give(
+      s, activations_rounded(s, pick(s, STEP(ge__Scalar, V(x), F(-half)), low, grad)));
 }
 
 DECOMP(softplus_backward) {
-  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
-  fnzi_krn_array *scaled = fnzi_dec_times(s, x, number(s, "beta")), *z = STEP(exp, V(scaled));
-  fnzi_krn_array *out = DIV(MUL(grad, z), plus(s, z, 1));
-  fnzi_dec_result_give(s, rounded(s, pick(s, above(s, scaled, number(s, "threshold")), grad, out)));
+  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self");
+  fnzi_krn_array *scaled = fnzi_dec_times(s, x, activations_number(s, "beta")),
+                 *z = STEP(exp, V(scaled));
+  fnzi_krn_array *out = DIV(MUL(grad, z), activations_plus(s, z, 1));
+  fnzi_dec_result_give(
+      s,
+      activations_rounded(
+          s, pick(s, activations_above(s, scaled, activations_number(s, "threshold")), grad, out)));
 }
 
 DECOMP(mish_backward) {
-  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
+  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self");
   fnzi_krn_array *t = STEP(tanh, V(STEP(log1p, V(STEP(exp, V(x))))));
   fnzi_krn_array *rest = STEP(rsub__Scalar, V(MUL(t, t)), I(1));
   fnzi_krn_array *slope = ADD(t, MUL(MUL(x, STEP(sigmoid, V(x))), rest));
-  fnzi_dec_result_give(s, rounded(s, MUL(grad, slope)));
+  fnzi_dec_result_give(s, activations_rounded(s, MUL(grad, slope)));
 }
 
 /* The buffer is exp(-|x|). */
 DECOMP(log_sigmoid_backward) {
-  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *z = wide(s, "buffer");
-  fnzi_krn_array *part = DIV(z, plus(s, z, 1));
+  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self"),
+                 *z = activations_wide(s, "buffer");
+  fnzi_krn_array *part = DIV(z, activations_plus(s, z, 1));
   fnzi_krn_array *slope =
       pick(s, STEP(lt__Scalar, V(x), I(0)), STEP(rsub__Scalar, V(part), I(1)), part);
-  fnzi_dec_result_give(s, rounded(s, MUL(slope, grad)));
+  fnzi_dec_result_give(s, activations_rounded(s, MUL(slope, grad)));
 }
 
 DECOMP(glu_backward) {
-  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *parts[2];
+  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self"),
+                 *parts[2];
   uint32_t dim = fnzi_dec_given_dim(s, "dim", x);
   int64_t half = fnzi_dec_array_size(x, dim) / 2;
   if (!fnzi_dec_array_rank(x) || fnzi_dec_array_size(x, dim) % 2)
@@ -124,21 +135,22 @@ DECOMP(glu_backward) {
   parts[0] = MUL(gate, grad);
   parts[1] =
       MUL(MUL(MUL(STEP(rsub__Scalar, V(gate), I(1)), gate), fnzi_part(s, x, dim, 0, half)), grad);
-  fnzi_dec_result_give(s, rounded(s, fnzi_dec_cat(s, parts, 2, dim)));
+  fnzi_dec_result_give(s, activations_rounded(s, fnzi_dec_cat(s, parts, 2, dim)));
 }
 
 DECOMP(prelu_kernel_backward) {
-  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *w = wide(s, "weight");
-  fnzi_krn_array *up = above(s, x, 0);
-  fnzi_dec_result_give(s, rounded(s, pick(s, up, grad, MUL(w, grad))));
-  fnzi_dec_result_give(s, rounded(s, zeroed(s, MUL(x, grad), up)));
+  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self"),
+                 *w = activations_wide(s, "weight");
+  fnzi_krn_array *up = activations_above(s, x, 0);
+  fnzi_dec_result_give(s, activations_rounded(s, pick(s, up, grad, MUL(w, grad))));
+  fnzi_dec_result_give(s, activations_rounded(s, activations_zeroed(s, MUL(x, grad), up)));
 }
 
 /* --- Losses ----------------------------------------------------------------------------------- */
 enum { KEPT, MEAN };
 
 /* How much of the loss an element is. */
-static double share(const fnzi_dec_steps *s, const fnzi_krn_array *x) {
+static double activations_share(const fnzi_dec_steps *s, const fnzi_krn_array *x) {
   bool is_mean = fnzi_krn_named_int(s->call, "reduction", MEAN) == MEAN;
   return is_mean && fnzi_dec_array_numel(x) ? 1 / (double)fnzi_dec_array_numel(x) : 1;
 }
@@ -148,7 +160,7 @@ static void give_whole_mse(fnzi_dec_steps *s) {
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_output"),
                  *x = fnzi_dec_given_array(s, "self");
   fnzi_krn_array *apart = SUB(x, fnzi_dec_given_array(s, "target"));
-  fnzi_krn_array *slope = STEP(mul__Scalar, V(apart), I((int64_t)(2 * share(s, x))));
+  fnzi_krn_array *slope = STEP(mul__Scalar, V(apart), I((int64_t)(2 * activations_share(s, x))));
   fnzi_dec_result_give(s, fnzi_dec_cast(s, MUL(slope, grad), fnzi_dec_array_dtype(x)));
 }
 
@@ -159,58 +171,63 @@ DECOMP(mse_loss_backward) {
     give_whole_mse(s);
     return;
   }
-  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *target = wide(s, "target");
-  fnzi_krn_array *slope = fnzi_dec_times(s, SUB(x, target), 2 * share(s, x));
-  fnzi_dec_result_give(s, rounded(s, MUL(slope, grad)));
+  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self"),
+                 *target = activations_wide(s, "target");
+  fnzi_krn_array *slope = fnzi_dec_times(s, SUB(x, target), 2 * activations_share(s, x));
+  fnzi_dec_result_give(s, activations_rounded(s, MUL(slope, grad)));
 }
 
 /* Straight beyond `edge` on both sides, with this slope; between them it is x times `inner`. */
 static void give_bent(fnzi_dec_steps *s, double edge, double outer, double inner) {
-  fnzi_krn_array *grad = wide(s, "grad_output"), *self = wide(s, "self");
-  fnzi_krn_array *x = SUB(self, wide(s, "target"));
-  double norm = share(s, self);
+  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *self = activations_wide(s, "self");
+  fnzi_krn_array *x = SUB(self, activations_wide(s, "target"));
+  double norm = activations_share(s, self);
   fnzi_krn_array *out = MUL(fnzi_dec_times(s, x, norm * inner), grad),
                  *end = fnzi_dec_times(s, grad, norm * outer);
   out = pick(s, STEP(ge__Scalar, V(x), F(edge)), end, out);
   fnzi_dec_result_give(
-      s, rounded(s, pick(s, STEP(le__Scalar, V(x), F(-edge)), STEP(neg, V(end)), out)));
+      s, activations_rounded(s, pick(s, STEP(le__Scalar, V(x), F(-edge)), STEP(neg, V(end)), out)));
 }
 
 DECOMP(smooth_l1_backward) {
-  double beta = number(s, "beta");
+  double beta = activations_number(s, "beta");
   give_bent(s, beta, 1, beta != 0 ? 1 / beta : 0);
 }
 
 DECOMP(huber_backward) {
-  double delta = number(s, "delta");
+  double delta = activations_number(s, "delta");
   give_bent(s, delta, delta, 1);
 }
 
 DECOMP(binary_cross_entropy_backward) {
-  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *target = wide(s, "target");
-  fnzi_krn_array *weight = wide(s, "weight");
+  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self"),
+                 *target = activations_wide(s, "target");
+  fnzi_krn_array *weight = activations_wide(s, "weight");
   fnzi_krn_array *spread = MUL(STEP(rsub__Scalar, V(x), I(1)), x);
   fnzi_krn_array *out = DIV(MUL(grad, SUB(x, target)), STEP(clamp_min, V(spread), F(1e-12)));
   out = weight ? MUL(out, weight) : out;
-  fnzi_dec_result_give(s, rounded(s, fnzi_dec_times(s, out, share(s, x))));
+  fnzi_dec_result_give(s, activations_rounded(s, fnzi_dec_times(s, out, activations_share(s, x))));
 }
 
 DECOMP(soft_margin_backward) {
-  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *target = wide(s, "target");
+  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self"),
+                 *target = activations_wide(s, "target");
   fnzi_krn_array *z = STEP(exp, V(MUL(STEP(neg, V(target)), x)));
-  fnzi_krn_array *slope = DIV(MUL(fnzi_dec_times(s, target, -share(s, x)), z), plus(s, z, 1));
-  fnzi_dec_result_give(s, rounded(s, MUL(slope, grad)));
+  fnzi_krn_array *slope =
+      DIV(MUL(fnzi_dec_times(s, target, -activations_share(s, x)), z), activations_plus(s, z, 1));
+  fnzi_dec_result_give(s, activations_rounded(s, MUL(slope, grad)));
 }
 
 /* The class dimension of self is the dimension that target lacks. */
 DECOMP(nll_loss_backward) {
-  fnzi_krn_array *grad = wide(s, "grad_output"), *weight = wide(s, "weight");
+  fnzi_krn_array *grad = activations_wide(s, "grad_output"),
+                 *weight = activations_wide(s, "weight");
   fnzi_krn_array *self = fnzi_dec_given_array(s, "self"),
                  *target = fnzi_dec_given_array(s, "target");
-  fnzi_krn_array *total = wide(s, "total_weight");
+  fnzi_krn_array *total = activations_wide(s, "total_weight");
   int64_t dim = fnzi_dec_array_rank(self) > 1,
           reduction = fnzi_krn_named_int(s->call, "reduction", MEAN);
-  (void)wide(s, "self");
+  (void)activations_wide(s, "self");
   if (fnzi_dec_array_rank(self) == 0 ||
       fnzi_dec_array_rank(target) + 1 != fnzi_dec_array_rank(self) ||
       (weight && (fnzi_dec_array_rank(weight) != 1 ||
@@ -223,7 +240,7 @@ DECOMP(nll_loss_backward) {
                     fnzi_dtype(fnzi_dec_array_dtype(target))->name);
   fnzi_krn_array *at = STEP(unsqueeze, V(target), I(dim));
   fnzi_krn_array *skip = STEP(eq__Scalar, V(at), *fnzi_krn_named(s->call, "ignore_index"));
-  at = zeroed(s, at, skip);
+  at = activations_zeroed(s, at, skip);
   fnzi_krn_array *each = STEP(ones_like, V(at), DTYPE(fnzi_dec_array_dtype(grad)));
   if (weight && at)
     each = fnzi_dec_reshaped(
@@ -232,10 +249,11 @@ DECOMP(nll_loss_backward) {
   grad = reduction == KEPT ? STEP(unsqueeze, V(grad), I(dim)) : grad;
   if (reduction == MEAN)
     grad = DIV(grad, total);
-  fnzi_krn_array *values = zeroed(s, STEP(neg, V(MUL(each, grad))), skip);
+  fnzi_krn_array *values = activations_zeroed(s, STEP(neg, V(MUL(each, grad))), skip);
   fnzi_krn_array *zeros = STEP(zeros_like, V(self), NONE, NONE, NONE, NONE,
                                (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1});
-  fnzi_dec_result_give(s, STEP(scatter__src, V(zeros), I(dim), V(at), V(rounded(s, values))));
+  fnzi_dec_result_give(
+      s, STEP(scatter__src, V(zeros), I(dim), V(at), V(activations_rounded(s, values))));
 }
 
 /* --- Other derivatives --------------------------------------------------------------------------
@@ -245,7 +263,7 @@ DECOMP(gelu_backward_smooth) {
   const double root = 0.70710678118654752440, density = 0.39894228040143267794;
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad"), *x = fnzi_dec_given_array(s, "self");
   fnzi_krn_array *below =
-      fnzi_dec_times(s, plus(s, STEP(erf, V(fnzi_dec_times(s, x, root))), 1), 0.5);
+      fnzi_dec_times(s, activations_plus(s, STEP(erf, V(fnzi_dec_times(s, x, root))), 1), 0.5);
   fnzi_krn_array *along =
       MUL(fnzi_dec_times(s, STEP(exp, V(fnzi_dec_times(s, MUL(x, x), -0.5))), density), x);
   fnzi_dec_result_give(s, MUL(ADD(below, along), grad));
@@ -292,20 +310,20 @@ DECOMP(glu_backward_derivative) {
 
 /* By the slopes that were drawn, or by the middle of them. */
 DECOMP(rrelu_backward) {
-  double low = number(s, "lower"), high = number(s, "upper");
+  double low = activations_number(s, "lower"), high = activations_number(s, "upper");
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_output");
   if (fnzi_krn_named_bool(s->call, "training", false)) {
     fnzi_dec_result_give(s, MUL(fnzi_dec_given_array(s, "noise"), grad));
     return;
   }
-  fnzi_krn_array *x = wide(s, "self");
-  grad = wide(s, "grad_output");
+  fnzi_krn_array *x = activations_wide(s, "self");
+  grad = activations_wide(s, "grad_output");
   fnzi_krn_array *less = fnzi_dec_times(s, grad, (low + high) / 2);
-  fnzi_dec_result_give(s, rounded(s, pick(s, above(s, x, 0), grad, less)));
+  fnzi_dec_result_give(s, activations_rounded(s, pick(s, activations_above(s, x, 0), grad, less)));
 }
 
 /* --- Windows ---------------------------------------------------------------------------------- */
-static fnzi_krn_array *zeros_of(fnzi_dec_steps *s, const char *sizes) {
+static fnzi_krn_array *activations_zeros_of(fnzi_dec_steps *s, const char *sizes) {
   return STEP(zeros, *fnzi_krn_named(s->call, sizes),
               DTYPE(fnzi_dec_array_dtype(fnzi_krn_call_input(s->call, 0))));
 }
@@ -324,21 +342,21 @@ static void give_around(fnzi_dec_steps *s, fnzi_krn_array *zeros, fnzi_krn_array
 }
 
 DECOMP(select_backward) {
-  fnzi_krn_array *zeros = zeros_of(s, "input_sizes");
+  fnzi_krn_array *zeros = activations_zeros_of(s, "input_sizes");
   const fnz_arg *more = fnzi_krn_named(s->call, "dim");
   fnzi_krn_array *window = STEP(select__int, V(zeros), more[0], more[1]);
   give_around(s, zeros, window, FNZI_ATEN_select_scatter, more, 2);
 }
 
 DECOMP(slice_backward) {
-  fnzi_krn_array *zeros = zeros_of(s, "input_sizes");
+  fnzi_krn_array *zeros = activations_zeros_of(s, "input_sizes");
   const fnz_arg *more = fnzi_krn_named(s->call, "dim");
   fnzi_krn_array *window = STEP(slice__Tensor, V(zeros), more[0], more[1], more[2], more[3]);
   give_around(s, zeros, window, FNZI_ATEN_slice_scatter, more, 4);
 }
 
 DECOMP(diagonal_backward) {
-  fnzi_krn_array *zeros = zeros_of(s, "input_sizes");
+  fnzi_krn_array *zeros = activations_zeros_of(s, "input_sizes");
   const fnz_arg *more = fnzi_krn_named(s->call, "offset");
   fnzi_krn_array *window = STEP(diagonal, V(zeros), more[0], more[1], more[2]);
   give_around(s, zeros, window, FNZI_ATEN_diagonal_scatter, more, 3);

@@ -5,15 +5,15 @@
 #include <math.h>
 
 /* --- Pieces ------------------------------------------------------------------------------ */
-static fnzi_krn_array *wide(fnzi_dec_steps *s, fnzi_krn_array *a) {
+static fnzi_krn_array *attention_wide(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return fnzi_dec_cast(s, a, fnzi_dec_wide(fnzi_dec_array_dtype(a)));
 }
 
-static fnzi_krn_array *transposed(fnzi_dec_steps *s, fnzi_krn_array *a) {
+static fnzi_krn_array *attention_transposed(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return STEP(transpose__int, V(a), I(-2), I(-1));
 }
 
-static double scale_of(const fnzi_dec_steps *s, const fnzi_krn_array *query) {
+static double attention_scale_of(const fnzi_dec_steps *s, const fnzi_krn_array *query) {
   int64_t width = fnzi_dec_array_size(query, -1);
   return fnzi_krn_named_float(s->call, "scale", 1 / sqrt((double)width));
 }
@@ -69,13 +69,14 @@ DECOMP(attention_math) {
   fnzi_krn_array *query = fnzi_dec_given_array(s, "query"), *key = fnzi_dec_given_array(s, "key"),
                  *value = fnzi_dec_given_array(s, "value");
   fnz_dtype dtype = fnzi_dec_array_dtype(query);
-  double scale = scale_of(s, query), root = sqrt(fabs(scale));
+  double scale = attention_scale_of(s, query), root = sqrt(fabs(scale));
   if (fnzi_dec_given_array(s, "attn_mask") && fnzi_krn_named_bool(s->call, "is_causal", false))
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "attn_mask and is_causal cannot both be given");
-  key = wide(s, grouped(s, key, query));
-  value = wide(s, grouped(s, value, query));
-  query = fnzi_dec_times(s, wide(s, query), scale < 0 ? -root : root);
-  fnzi_krn_array *scores = STEP(matmul, V(query), V(transposed(s, fnzi_dec_times(s, key, root))));
+  key = attention_wide(s, grouped(s, key, query));
+  value = attention_wide(s, grouped(s, value, query));
+  query = fnzi_dec_times(s, attention_wide(s, query), scale < 0 ? -root : root);
+  fnzi_krn_array *scores =
+      STEP(matmul, V(query), V(attention_transposed(s, fnzi_dec_times(s, key, root))));
   attend(s, STEP(_safe_softmax, V(masked(s, scores)), I(-1)), value, dtype);
 }
 
@@ -130,22 +131,22 @@ static void give_by_length(fnzi_dec_steps *s, fnzi_krn_array *a, fnz_dtype dtype
 DECOMP(flash_backward) {
   fnz_dtype dtype = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "query"));
   check_flash(s);
-  fnzi_krn_array *grad = wide(s, fnzi_dec_given_array(s, "grad_out")),
-                 *query = wide(s, fnzi_dec_given_array(s, "query")),
-                 *key = wide(s, fnzi_dec_given_array(s, "key")),
-                 *value = wide(s, fnzi_dec_given_array(s, "value")),
-                 *out = wide(s, fnzi_dec_given_array(s, "out"));
+  fnzi_krn_array *grad = attention_wide(s, fnzi_dec_given_array(s, "grad_out")),
+                 *query = attention_wide(s, fnzi_dec_given_array(s, "query")),
+                 *key = attention_wide(s, fnzi_dec_given_array(s, "key")),
+                 *value = attention_wide(s, fnzi_dec_given_array(s, "value")),
+                 *out = attention_wide(s, fnzi_dec_given_array(s, "out"));
   fnzi_krn_array *sums = sums_of(s, query);
-  double scale = scale_of(s, query);
+  double scale = attention_scale_of(s, query);
   fnzi_krn_array *scores =
-      masked(s, fnzi_dec_times(s, STEP(matmul, V(query), V(transposed(s, key))), scale));
+      masked(s, fnzi_dec_times(s, STEP(matmul, V(query), V(attention_transposed(s, key))), scale));
   fnzi_krn_array *weights = STEP(exp, V(SUB(scores, sums)));
-  fnzi_krn_array *of_value = STEP(matmul, V(transposed(s, weights)), V(grad));
+  fnzi_krn_array *of_value = STEP(matmul, V(attention_transposed(s, weights)), V(grad));
   fnzi_krn_array *along = STEP(sum__dim_IntList, V(MUL(grad, out)), INTS(-1), B(true));
-  fnzi_krn_array *back = SUB(STEP(matmul, V(grad), V(transposed(s, value))), along);
+  fnzi_krn_array *back = SUB(STEP(matmul, V(grad), V(attention_transposed(s, value))), along);
   back = fnzi_dec_times(s, MUL(weights, back), scale);
   give_by_length(s, STEP(matmul, V(back), V(key)), dtype);
-  give_by_length(s, STEP(matmul, V(transposed(s, back)), V(query)), dtype);
+  give_by_length(s, STEP(matmul, V(attention_transposed(s, back)), V(query)), dtype);
   give_by_length(s, of_value, dtype);
 }
 
@@ -186,7 +187,8 @@ static fnz_arg dim_of(fnzi_dec_steps *s, const fnzi_krn_array *a) {
 
 DECOMP(masked_softmax) {
   fnzi_krn_array *self = fnzi_dec_given_array(s, "self"), *mask = score_mask(s, self);
-  fnzi_krn_array *scores = STEP(masked_fill__Scalar, V(wide(s, self)), V(mask), F(-INFINITY));
+  fnzi_krn_array *scores =
+      STEP(masked_fill__Scalar, V(attention_wide(s, self)), V(mask), F(-INFINITY));
   fnzi_krn_array *y = STEP(_softmax, V(scores), dim_of(s, self), B(false));
   fnzi_dec_result_give(s, fnzi_dec_cast(s, y, fnzi_dec_array_dtype(self)));
 }
@@ -195,8 +197,8 @@ DECOMP(masked_softmax) {
 DECOMP(masked_softmax_backward) {
   fnzi_krn_array *given = fnzi_dec_given_array(s, "grad_output"),
                  *mask = fnzi_dec_given_array(s, "mask");
-  fnzi_krn_array *grad = STEP(masked_fill__Scalar, V(wide(s, given)), V(mask), F(0)),
-                 *y = wide(s, fnzi_dec_given_array(s, "output"));
+  fnzi_krn_array *grad = STEP(masked_fill__Scalar, V(attention_wide(s, given)), V(mask), F(0)),
+                 *y = attention_wide(s, fnzi_dec_given_array(s, "output"));
   y = STEP(masked_fill__Scalar, V(y), V(mask), F(0));
   fnzi_krn_array *product = MUL(grad, y);
   fnz_arg dim = INTS(dim_of(s, given).u.i);

@@ -25,7 +25,7 @@ static fnz_arg padding_of(fnzi_dec_steps *s, size_t spatial, fnzi_krn_array **x)
   return s->status == FNZ_OK ? fnzi_dec_ints(s, both, spatial) : NONE;
 }
 
-static void convolve(fnzi_dec_steps *s, size_t spatial, bool is_transposed) {
+static void convolutions_convolve(fnzi_dec_steps *s, size_t spatial, bool is_transposed) {
   fnzi_krn_array *x = GIVEN("input"), *weight = GIVEN("weight"), *bias = GIVEN("bias");
   const int64_t none[MOST] = {0};
   if (RANK(weight) != (int64_t)spatial + 2)
@@ -44,22 +44,22 @@ static void convolve(fnzi_dec_steps *s, size_t spatial, bool is_transposed) {
 }
 
 DECOMP(conv1d) {
-  convolve(s, 1, false);
+  convolutions_convolve(s, 1, false);
 }
 DECOMP(conv2d) {
-  convolve(s, 2, false);
+  convolutions_convolve(s, 2, false);
 }
 DECOMP(conv3d) {
-  convolve(s, 3, false);
+  convolutions_convolve(s, 3, false);
 }
 DECOMP(conv_transpose1d) {
-  convolve(s, 1, true);
+  convolutions_convolve(s, 1, true);
 }
 DECOMP(conv_transpose2d) {
-  convolve(s, 2, true);
+  convolutions_convolve(s, 2, true);
 }
 DECOMP(conv_transpose3d) {
-  convolve(s, 3, true);
+  convolutions_convolve(s, 3, true);
 }
 
 DECOMP(conv_by_mode) {
@@ -68,7 +68,7 @@ DECOMP(conv_by_mode) {
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "weight has %lld dimensions; it needs 3, 4 or 5",
                     (long long)rank);
   else
-    convolve(s, (size_t)rank - 2, false);
+    convolutions_convolve(s, (size_t)rank - 2, false);
 }
 
 /* Drops the arguments that only some libraries use. */

@@ -74,7 +74,7 @@ fnzi_krn_array **fnzi_dec_arrays_room(fnzi_dec_steps *s, size_t count) {
   return room_of(s, count, sizeof(fnzi_krn_array *));
 }
 
-static fnz_arg list_of(const fnz_arg *at, size_t count) {
+static fnz_arg decomp_list_of(const fnz_arg *at, size_t count) {
   return (fnz_arg){.tag = at ? FNZ_ARG_LIST : FNZ_ARG_NONE, .count = (uint32_t)count, .u.list = at};
 }
 
@@ -82,14 +82,14 @@ fnz_arg fnzi_dec_ints(fnzi_dec_steps *s, const int64_t *ints, size_t count) {
   fnz_arg *at = room_of(s, count, sizeof *at);
   for (size_t i = 0; at && i < count; i++)
     at[i] = I(ints[i]);
-  return list_of(at, count);
+  return decomp_list_of(at, count);
 }
 
 fnz_arg fnzi_dec_values(fnzi_dec_steps *s, fnzi_krn_array *const *arrays, size_t count) {
   fnz_arg *at = room_of(s, count, sizeof *at);
   for (size_t i = 0; at && i < count; i++)
     at[i] = V(arrays[i]);
-  return list_of(at, count);
+  return decomp_list_of(at, count);
 }
 
 /* --- Steps ------------------------------------------------------------------------------------ */

@@ -16,7 +16,8 @@ static fnzi_krn_array *power(fnzi_dec_steps *s, fnzi_krn_array *a, double p) {
   return STEP(pow__Tensor_Scalar, V(a), F(p));
 }
 
-static fnzi_krn_array *zeroed(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *where) {
+static fnzi_krn_array *distances_zeroed(fnzi_dec_steps *s, fnzi_krn_array *a,
+                                        fnzi_krn_array *where) {
   return STEP(masked_fill__Scalar, V(a), V(where), I(0));
 }
 
@@ -33,11 +34,11 @@ static fnzi_krn_array *along(fnzi_dec_steps *s, fnzi_krn_array *apart, fnzi_krn_
     return MUL(MUL(grad, sign_of(s, apart)), most);
   }
   if (p == 2)
-    return zeroed(s, DIV(MUL(grad, apart), dist), none);
+    return distances_zeroed(s, DIV(MUL(grad, apart), dist), none);
   fnzi_krn_array *rise = MUL(sign_of(s, apart), power(s, absolute(s, apart), p - 1));
   if (p < 1)
-    rise = zeroed(s, rise, STEP(eq__Scalar, V(apart), I(0)));
-  return zeroed(s, DIV(MUL(rise, grad), power(s, dist, p - 1)), none);
+    rise = distances_zeroed(s, rise, STEP(eq__Scalar, V(apart), I(0)));
+  return distances_zeroed(s, DIV(MUL(rise, grad), power(s, dist, p - 1)), none);
 }
 
 static double order_of(fnzi_dec_steps *s) {

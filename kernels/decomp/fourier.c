@@ -40,7 +40,7 @@ static fnzi_krn_array *self_get(fnzi_dec_steps *s, bool complex) {
   return fnzi_dec_cast(s, a, dtype);
 }
 
-static bool is_given(const fnz_arg *arg) {
+static bool fourier_is_given(const fnz_arg *arg) {
   return arg && arg->tag != FNZ_ARG_NONE;
 }
 
@@ -52,8 +52,8 @@ static void axes_get(fnzi_dec_steps *s, const fnzi_krn_array *a, axes *w) {
   bool one = fnzi_op_param(s->call->op, "n") >= 0;
   const char *length = one ? "n" : "s";
   int64_t rank = fnzi_dec_array_rank(a);
-  bool has_dims = is_given(fnzi_krn_named(s->call, "dim"));
-  bool has_sizes = is_given(fnzi_krn_named(s->call, length));
+  bool has_dims = fourier_is_given(fnzi_krn_named(s->call, "dim"));
+  bool has_sizes = fourier_is_given(fnzi_krn_named(s->call, length));
   w->count = (size_t)rank;
   if (has_sizes)
     fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, length, &sizes, &lengths));
@@ -181,7 +181,7 @@ static fnzi_krn_array *half_of_real(fnzi_dec_steps *s, axes *w, int64_t *size) {
   size_t count = 0;
   axes_get(s, a, w);
   check_axes(s, w);
-  if (s->status == FNZ_OK && is_given(fnzi_krn_named(s->call, length)))
+  if (s->status == FNZ_OK && fourier_is_given(fnzi_krn_named(s->call, length)))
     fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, length, &sizes, &count));
   if (s->status != FNZ_OK)
     return NULL;
@@ -298,7 +298,7 @@ DECOMP(short_times) {
   bool complex = is_complex(a) || (window && is_complex(window));
   bool one = fnzi_dec_array_rank(a) == 1;
   frames_get(s, a, !complex, &f);
-  if (!complex && !is_given(fnzi_krn_named(s->call, "return_complex")))
+  if (!complex && !fourier_is_given(fnzi_krn_named(s->call, "return_complex")))
     fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT,
                     "return_complex is not given; numbers that are real need it");
   if (fnzi_krn_named_bool(s->call, "align_to_window", false))
@@ -410,7 +410,7 @@ DECOMP(short_times_back) {
   int64_t whole = f.length + f.hop * (count - 1), start = center ? f.length / 2 : 0;
   int64_t end = center ? whole - f.length / 2 : whole;
   const fnz_arg *length = fnzi_krn_named(s->call, "length");
-  if (is_given(length))
+  if (fourier_is_given(length))
     end = start + fnzi_krn_named_int(s->call, "length", 0);
   if (s->status != FNZ_OK)
     return;

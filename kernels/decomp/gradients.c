@@ -14,8 +14,8 @@ static void give_wanted(fnzi_dec_steps *s, size_t i, fnzi_krn_array *a) {
     fnzi_dec_result_none(s);
 }
 
-static fnzi_krn_array *summed(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *dims,
-                              size_t count, bool keeps) {
+static fnzi_krn_array *gradients_summed(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *dims,
+                                        size_t count, bool keeps) {
   return count ? STEP(sum__dim_IntList, V(a), fnzi_dec_ints(s, dims, count), B(keeps)) : a;
 }
 
@@ -28,8 +28,8 @@ typedef struct conv {
   int64_t strides[FNZ_MAX_RANK], paddings[FNZ_MAX_RANK], dilations[FNZ_MAX_RANK];
 } conv;
 
-static fnzi_krn_array *convolve(fnzi_dec_steps *s, fnzi_krn_array *x, fnzi_krn_array *w,
-                                const conv *c, const int64_t *extra) {
+static fnzi_krn_array *gradients_convolve(fnzi_dec_steps *s, fnzi_krn_array *x, fnzi_krn_array *w,
+                                          const conv *c, const int64_t *extra) {
   return STEP(convolution, V(x), V(w), NONE, c->stride, c->padding, c->dilation, B(extra != NULL),
               fnzi_dec_ints(s, extra ? extra : (const int64_t[3]){0}, (size_t)c->spatial),
               I(c->groups));
@@ -39,7 +39,7 @@ static fnzi_krn_array *convolve(fnzi_dec_steps *s, fnzi_krn_array *x, fnzi_krn_a
 static fnzi_krn_array *of_input(fnzi_dec_steps *s, const conv *c) {
   int64_t extra[3];
   if (c->transposed)
-    return convolve(s, c->grad, c->weight, c, NULL);
+    return gradients_convolve(s, c->grad, c->weight, c, NULL);
   for (int64_t d = 0; d < c->spatial; d++) { /* what wraps around is refused as no such size */
     uint64_t steps = (uint64_t)(fnzi_dec_array_size(c->grad, d + 2) - 1) * (uint64_t)c->strides[d];
     uint64_t window =
@@ -47,7 +47,7 @@ static fnzi_krn_array *of_input(fnzi_dec_steps *s, const conv *c) {
     extra[d] = (int64_t)((uint64_t)fnzi_dec_array_size(c->input, d + 2) -
                          (steps - 2 * (uint64_t)c->paddings[d] + window + 1));
   }
-  return convolve(s, c->grad, c->weight, c, extra);
+  return gradients_convolve(s, c->grad, c->weight, c, extra);
 }
 
 /* The gradient of one group: x is the input over which the weight was moved, y the gradient of the
@@ -88,7 +88,7 @@ static size_t all_but_channels(const fnzi_krn_array *a, int64_t *dims) {
 static fnzi_krn_array *of_bias(fnzi_dec_steps *s, fnzi_krn_array *grad) {
   int64_t dims[FNZ_MAX_RANK];
   size_t count = all_but_channels(grad, dims);
-  return summed(s, grad, dims, count, false);
+  return gradients_summed(s, grad, dims, count, false);
 }
 
 static void open_conv(fnzi_dec_steps *s, conv *c) {
@@ -168,8 +168,8 @@ DECOMP(layer_norm_backward) {
   fnzi_krn_array *g = weight ? MUL(grad, fnzi_dec_cast(s, weight, inner)) : grad;
   fnz_dtype kept = weight ? fnzi_dec_array_dtype(weight) : dtype;
   give_wanted(s, 0, fnzi_dec_cast(s, through_norm(s, g, x, rstd, dims + outer, own), dtype));
-  give_wanted(s, 1, fnzi_dec_cast(s, summed(s, MUL(grad, x), dims, outer, false), kept));
-  give_wanted(s, 2, fnzi_dec_cast(s, summed(s, grad, dims, outer, false), kept));
+  give_wanted(s, 1, fnzi_dec_cast(s, gradients_summed(s, MUL(grad, x), dims, outer, false), kept));
+  give_wanted(s, 2, fnzi_dec_cast(s, gradients_summed(s, grad, dims, outer, false), kept));
 }
 
 DECOMP(group_norm_backward) {
@@ -208,9 +208,9 @@ DECOMP(group_norm_backward) {
   fnzi_krn_array *back = through_norm(s, g, x, rstd, own, 2);
   back = fnzi_dec_reshaped(s, back, input->geometry.sizes, fnzi_dec_array_rank(input));
   give_wanted(s, 0, fnzi_dec_cast(s, back, dtype));
-  fnzi_krn_array *by_weight = RESHAPED(summed(s, MUL(grad, x), all, 2, false), c);
+  fnzi_krn_array *by_weight = RESHAPED(gradients_summed(s, MUL(grad, x), all, 2, false), c);
   give_wanted(s, 1, fnzi_dec_cast(s, by_weight, kept));
-  give_wanted(s, 2, fnzi_dec_cast(s, RESHAPED(summed(s, grad, all, 2, false), c), kept));
+  give_wanted(s, 2, fnzi_dec_cast(s, RESHAPED(gradients_summed(s, grad, all, 2, false), c), kept));
 }
 
 /* rstd (g - x mean (g x)): of a norm without a mean. */
@@ -232,7 +232,7 @@ DECOMP(rms_norm_backward) {
   give_wanted(s, 0, fnzi_dec_cast(s, back, dtype));
   if (weight)
     give_wanted(s, 1,
-                fnzi_dec_cast(s, summed(s, MUL(grad, x), dims, outer, false),
+                fnzi_dec_cast(s, gradients_summed(s, MUL(grad, x), dims, outer, false),
                               fnzi_dec_array_dtype(weight)));
   else
     fnzi_dec_result_none(s);
@@ -274,8 +274,8 @@ DECOMP(batch_norm_backward) {
   fnz_dtype kept = weight ? fnzi_dec_array_dtype(weight) : dtype;
   fnzi_krn_array *back = train ? through_norm(s, g, x, rstd, dims, count) : MUL(g, rstd);
   give_wanted(s, 0, fnzi_dec_cast(s, back, dtype));
-  give_wanted(s, 1, fnzi_dec_cast(s, summed(s, MUL(grad, x), dims, count, false), kept));
-  give_wanted(s, 2, fnzi_dec_cast(s, summed(s, grad, dims, count, false), kept));
+  give_wanted(s, 1, fnzi_dec_cast(s, gradients_summed(s, MUL(grad, x), dims, count, false), kept));
+  give_wanted(s, 2, fnzi_dec_cast(s, gradients_summed(s, grad, dims, count, false), kept));
 }
 
 /* --- Softmax ----------------------------------------------------------------------------- */

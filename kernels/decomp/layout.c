@@ -2,7 +2,7 @@
  * their like. */
 #include "kernels/decomp/decomp.h"
 
-static fnzi_krn_array **list_of(fnzi_dec_steps *s, const char *name, size_t *count) {
+static fnzi_krn_array **layout_list_of(fnzi_dec_steps *s, const char *name, size_t *count) {
   *count = fnzi_dec_given_count(s, name);
   fnzi_krn_array **list = fnzi_dec_arrays_room(s, *count);
   for (size_t i = 0; list && i < *count; i++)
@@ -14,7 +14,7 @@ static fnzi_krn_array **list_of(fnzi_dec_steps *s, const char *name, size_t *cou
 
 /* --- Stacks ------------------------------------------------------------------------------ */
 /* At least `rank` dimensions, 1 to 3, as atleast_1d to atleast_3d make them. */
-static fnzi_krn_array *at_least(fnzi_dec_steps *s, fnzi_krn_array *a, uint32_t rank) {
+static fnzi_krn_array *layout_at_least(fnzi_dec_steps *s, fnzi_krn_array *a, uint32_t rank) {
   if (fnzi_dec_array_rank(a) >= rank || !a)
     return a;
   if (fnzi_dec_array_rank(a) == 0)
@@ -26,9 +26,9 @@ static fnzi_krn_array *at_least(fnzi_dec_steps *s, fnzi_krn_array *a, uint32_t r
 
 static void stacked(fnzi_dec_steps *s, uint32_t rank, int64_t dim) {
   size_t count;
-  fnzi_krn_array **list = list_of(s, "tensors", &count);
+  fnzi_krn_array **list = layout_list_of(s, "tensors", &count);
   for (size_t i = 0; list && i < count; i++)
-    list[i] = at_least(s, list[i], rank);
+    list[i] = layout_at_least(s, list[i], rank);
   if (list && rank == 1)
     dim = fnzi_dec_array_rank(list[0]) == 1 ? 0 : 1;
   fnzi_dec_result_give(s, list ? fnzi_dec_cat(s, list, count, dim) : NULL);
@@ -46,7 +46,7 @@ DECOMP(dstack) {
 
 DECOMP(column_stack) {
   size_t count;
-  fnzi_krn_array **list = list_of(s, "tensors", &count);
+  fnzi_krn_array **list = layout_list_of(s, "tensors", &count);
   for (size_t i = 0; list && i < count; i++)
     if (fnzi_dec_array_rank(list[i]) < 2)
       list[i] = RESHAPED(list[i], fnzi_dec_array_numel(list[i]), 1);
@@ -60,7 +60,7 @@ static fnzi_krn_array *padded(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_
 
 DECOMP(block_diag) {
   size_t count;
-  fnzi_krn_array **list = list_of(s, "tensors", &count);
+  fnzi_krn_array **list = layout_list_of(s, "tensors", &count);
   fnz_dtype dtype = list ? fnzi_dec_array_dtype(list[0]) : FNZ_F32;
   int64_t before = 0, columns = 0;
   for (size_t i = 0; list && i < count; i++) {
@@ -68,7 +68,7 @@ DECOMP(block_diag) {
       fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "tensor %zu has %u dimensions; at most 2", i,
                       fnzi_dec_array_rank(list[i]));
     dtype = fnzi_promote(dtype, fnzi_dec_array_dtype(list[i]));
-    list[i] = at_least(s, list[i], 2);
+    list[i] = layout_at_least(s, list[i], 2);
     columns += fnzi_dec_array_size(list[i], 1);
   }
   for (size_t i = 0; list && i < count; i++) {
@@ -83,7 +83,7 @@ DECOMP(block_diag) {
 DECOMP(pad_sequence) {
   size_t count;
   int64_t longest = 0, pad[2 * FNZ_MAX_RANK] = {0};
-  fnzi_krn_array **list = list_of(s, "sequences", &count);
+  fnzi_krn_array **list = layout_list_of(s, "sequences", &count);
   const char *side = fnzi_krn_named_string(s->call, "padding_side");
   bool left = strcmp(side, "left") == 0;
   double value = fnzi_krn_named_float(s->call, "padding_value", 0);
@@ -145,7 +145,7 @@ DECOMP(inner) {
 /* One after the other, from the left. */
 DECOMP(chain_matmul) {
   size_t count;
-  fnzi_krn_array **list = list_of(s, "matrices", &count);
+  fnzi_krn_array **list = layout_list_of(s, "matrices", &count);
   fnzi_krn_array *product = list ? list[0] : NULL;
   for (size_t i = 1; list && i < count; i++)
     product = STEP(mm, V(product), V(list[i]));

@@ -6,7 +6,7 @@ static fnzi_krn_array *zeros_like(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return STEP(zeros_like, V(a));
 }
 
-static fnzi_krn_array *plus(fnzi_dec_steps *s, fnzi_krn_array *a, double number) {
+static fnzi_krn_array *losses_plus(fnzi_dec_steps *s, fnzi_krn_array *a, double number) {
   return number == 0 ? a : STEP(add__Scalar, V(a), F(number));
 }
 
@@ -15,11 +15,11 @@ static fnzi_krn_array *from_number(fnzi_dec_steps *s, double number, fnzi_krn_ar
   return STEP(rsub__Scalar, V(a), F(number));
 }
 
-static fnzi_krn_array *at_least(fnzi_dec_steps *s, fnzi_krn_array *a, double number) {
+static fnzi_krn_array *losses_at_least(fnzi_dec_steps *s, fnzi_krn_array *a, double number) {
   return STEP(clamp_min, V(a), F(number));
 }
 
-static fnzi_krn_array *summed(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim) {
+static fnzi_krn_array *losses_summed(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim) {
   return STEP(sum__dim_IntList, V(a), INTS(dim));
 }
 
@@ -42,12 +42,12 @@ static fnzi_krn_array *difference(fnzi_dec_steps *s) {
              fnzi_dec_cast(s, GIVEN("target"), fnzi_dec_wide(dtype)));
 }
 
-static void give_loss(fnzi_dec_steps *s, fnzi_krn_array *each, fnz_dtype dtype) {
+static void losses_give_loss(fnzi_dec_steps *s, fnzi_krn_array *each, fnz_dtype dtype) {
   GIVE(fnzi_dec_by_reduction(s, fnzi_dec_cast(s, each, dtype)));
 }
 
 DECOMP(mse_loss) {
-  give_loss(s, STEP(pow__Tensor_Scalar, V(difference(s)), I(2)), common_dtype(s));
+  losses_give_loss(s, STEP(pow__Tensor_Scalar, V(difference(s)), I(2)), common_dtype(s));
 }
 
 DECOMP(l1_loss) {
@@ -65,10 +65,10 @@ DECOMP(smooth_l1_loss) {
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "beta is %g; it must be 0 or more", beta);
   fnzi_krn_array *size = STEP(abs, V(difference(s)));
   if (beta > 0)
-    size =
-        STEP(where__self, V(STEP(lt__Scalar, V(size), F(beta))),
-             V(STEP(div__Scalar, V(half_square(s, size)), F(beta))), V(plus(s, size, -0.5 * beta)));
-  give_loss(s, size, common_dtype(s));
+    size = STEP(where__self, V(STEP(lt__Scalar, V(size), F(beta))),
+                V(STEP(div__Scalar, V(half_square(s, size)), F(beta))),
+                V(losses_plus(s, size, -0.5 * beta)));
+  losses_give_loss(s, size, common_dtype(s));
 }
 
 /* In the type of self, whatever the target's. */
@@ -77,10 +77,10 @@ DECOMP(huber_loss) {
   if (!(delta > 0))
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "delta is %g; it must be above 0", delta);
   fnzi_krn_array *size = STEP(abs, V(difference(s)));
-  fnzi_krn_array *line = fnzi_dec_times(s, plus(s, size, -0.5 * delta), delta);
+  fnzi_krn_array *line = fnzi_dec_times(s, losses_plus(s, size, -0.5 * delta), delta);
   size =
       STEP(where__self, V(STEP(le__Scalar, V(size), F(delta))), V(half_square(s, size)), V(line));
-  give_loss(s, size, DTYPE_OF(GIVEN("self")));
+  losses_give_loss(s, size, DTYPE_OF(GIVEN("self")));
 }
 
 /* --- Probabilities ----------------------------------------------------------------------- */
@@ -120,9 +120,9 @@ DECOMP(binary_cross_entropy) {
   fnzi_krn_array *weight = fnzi_dec_given_array(s, "weight");
   check_alike(s, x, target);
   check_probabilities(s, x);
-  fnzi_krn_array *no = at_least(s, STEP(log1p, V(STEP(neg, V(x)))), -100);
-  fnzi_krn_array *yes = at_least(s, STEP(log, V(x)), -100);
-  fnzi_krn_array *loss = SUB(MUL(plus(s, target, -1), no), MUL(target, yes));
+  fnzi_krn_array *no = losses_at_least(s, STEP(log1p, V(STEP(neg, V(x)))), -100);
+  fnzi_krn_array *yes = losses_at_least(s, STEP(log, V(x)), -100);
+  fnzi_krn_array *loss = SUB(MUL(losses_plus(s, target, -1), no), MUL(target, yes));
   fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, weight ? MUL(loss, weight) : loss));
 }
 
@@ -132,7 +132,7 @@ DECOMP(binary_cross_entropy_with_logits) {
                  *positive = fnzi_dec_given_array(s, "pos_weight");
   fnzi_krn_array *log_sigmoid = STEP(log_sigmoid, V(x));
   if (positive)
-    log_sigmoid = MUL(log_sigmoid, plus(s, MUL(plus(s, positive, -1), target), 1));
+    log_sigmoid = MUL(log_sigmoid, losses_plus(s, MUL(losses_plus(s, positive, -1), target), 1));
   fnzi_krn_array *loss = SUB(MUL(from_number(s, 1, target), x), log_sigmoid);
   fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, weight ? MUL(loss, weight) : loss));
 }
@@ -175,8 +175,8 @@ DECOMP(hinge_embedding_loss) {
 DECOMP(margin_ranking_loss) {
   fnzi_krn_array *apart = SUB(fnzi_dec_given_array(s, "input1"), fnzi_dec_given_array(s, "input2"));
   fnzi_krn_array *loss = MUL(STEP(neg, V(fnzi_dec_given_array(s, "target"))), apart);
-  loss = plus(s, loss, fnzi_krn_named_float(s->call, "margin", 0));
-  fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, at_least(s, loss, 0)));
+  loss = losses_plus(s, loss, fnzi_krn_named_float(s->call, "margin", 0));
+  fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, losses_at_least(s, loss, 0)));
 }
 
 /* --- Several labels ---------------------------------------------------------------------- */
@@ -251,13 +251,13 @@ DECOMP(multilabel_margin_loss_forward) {
 }
 
 /* 1, or the weight of each of `count` losses in their mean. */
-static double share(const fnzi_dec_steps *s, int64_t count) {
+static double losses_share(const fnzi_dec_steps *s, int64_t count) {
   enum { MEAN = 1 };
   return fnzi_krn_named_int(s->call, "reduction", MEAN) == MEAN ? 1 / (double)count : 1;
 }
 
 /* A gradient of the loss, or of each row's, so that it broadcasts to rows of classes. */
-static fnzi_krn_array *by_rows(fnzi_dec_steps *s, fnzi_krn_array *grad, int64_t rows) {
+static fnzi_krn_array *losses_by_rows(fnzi_dec_steps *s, fnzi_krn_array *grad, int64_t rows) {
   int64_t count = fnzi_dec_array_numel(grad);
   if (count != 1 && count != rows)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
@@ -285,10 +285,10 @@ DECOMP(multilabel_margin_backward) {
                             V(STEP(unsqueeze, V(STEP(logical_not, V(is_label))), I(1))));
   on = STEP(logical_and, V(on), V(STEP(gt__Scalar, V(margin), I(0))));
   on = fnzi_dec_cast(s, on, fnzi_dec_array_dtype(given));
-  fnzi_krn_array *back = summed(s, on, 1);
-  back = STEP(scatter_add, V(back), I(1), V(at), V(STEP(neg, V(summed(s, on, 2)))));
-  back = fnzi_dec_times(s, back, share(s, rows) / (double)(classes ? classes : 1));
-  back = MUL(back, by_rows(s, fnzi_dec_given_array(s, "grad_output"), rows));
+  fnzi_krn_array *back = losses_summed(s, on, 1);
+  back = STEP(scatter_add, V(back), I(1), V(at), V(STEP(neg, V(losses_summed(s, on, 2)))));
+  back = fnzi_dec_times(s, back, losses_share(s, rows) / (double)(classes ? classes : 1));
+  back = MUL(back, losses_by_rows(s, fnzi_dec_given_array(s, "grad_output"), rows));
   if (given)
     fnzi_dec_result_give(
         s, fnzi_dec_reshaped(s, back, given->geometry.sizes, fnzi_dec_array_rank(given)));
@@ -351,11 +351,11 @@ DECOMP(multi_margin_loss) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "self"), *target = fnzi_dec_given_array(s, "target");
   bool single = fnzi_dec_array_rank(x) <= 1 && fnzi_dec_array_rank(target) == 0;
   scores c = open_scores(s);
-  fnzi_krn_array *loss = at_least(s, c.margin, 0);
+  fnzi_krn_array *loss = losses_at_least(s, c.margin, 0);
   loss = c.p == 2 ? MUL(loss, loss) : loss;
   if (c.weight)
     loss = MUL(loss, c.weight);
-  loss = summed(s, STEP(scatter__value, V(loss), I(1), V(c.at), I(0)), 1);
+  loss = losses_summed(s, STEP(scatter__value, V(loss), I(1), V(c.at), I(0)), 1);
   loss = STEP(div__Scalar, V(loss), F((double)c.classes));
   loss = fnzi_dec_by_reduction(s, loss);
   fnzi_dec_result_give(s, single && fnzi_dec_array_rank(loss) ? STEP(squeeze, V(loss)) : loss);
@@ -368,15 +368,15 @@ DECOMP(multi_margin_backward) {
   if (s->status != FNZ_OK)
     return;
   fnzi_krn_array *on = STEP(gt__Scalar, V(c.margin), I(0));
-  fnzi_krn_array *back = c.p == 2 ? fnzi_dec_times(s, at_least(s, c.margin, 0), 2)
+  fnzi_krn_array *back = c.p == 2 ? fnzi_dec_times(s, losses_at_least(s, c.margin, 0), 2)
                                   : fnzi_dec_cast(s, on, fnzi_dec_array_dtype(given));
   if (c.weight)
     back = MUL(back, c.weight);
   back = STEP(scatter__value, V(back), I(1), V(c.at), I(0));
-  fnzi_krn_array *lost = STEP(unsqueeze, V(STEP(neg, V(summed(s, back, 1)))), I(1));
+  fnzi_krn_array *lost = STEP(unsqueeze, V(STEP(neg, V(losses_summed(s, back, 1)))), I(1));
   back = STEP(scatter__src, V(back), I(1), V(c.at), V(lost));
-  back = fnzi_dec_times(s, back, share(s, c.rows) / (double)c.classes);
-  back = MUL(back, by_rows(s, fnzi_dec_given_array(s, "grad_output"), c.rows));
+  back = fnzi_dec_times(s, back, losses_share(s, c.rows) / (double)c.classes);
+  back = MUL(back, losses_by_rows(s, fnzi_dec_given_array(s, "grad_output"), c.rows));
   fnzi_dec_result_give(
       s, fnzi_dec_reshaped(s, back, given->geometry.sizes, fnzi_dec_array_rank(given)));
 }
@@ -392,12 +392,13 @@ DECOMP(cosine_embedding_loss) {
         fnzi_dec_array_rank(a), fnzi_dec_array_rank(b), fnzi_dec_array_rank(target));
   /* sqrt(sum a b / ((sum a a + eps) (sum b b + eps))): 1 where they point the same way. */
   const double eps = 1e-12;
-  fnzi_krn_array *size_a = plus(s, summed(s, MUL(a, a), dim), eps);
-  fnzi_krn_array *size_b = plus(s, summed(s, MUL(b, b), dim), eps);
-  fnzi_krn_array *cosine = DIV(summed(s, MUL(a, b), dim), STEP(sqrt, V(MUL(size_a, size_b)))),
+  fnzi_krn_array *size_a = losses_plus(s, losses_summed(s, MUL(a, a), dim), eps);
+  fnzi_krn_array *size_b = losses_plus(s, losses_summed(s, MUL(b, b), dim), eps);
+  fnzi_krn_array *cosine =
+                     DIV(losses_summed(s, MUL(a, b), dim), STEP(sqrt, V(MUL(size_a, size_b)))),
                  *zeros = zeros_like(s, cosine);
-  fnzi_krn_array *apart =
-      at_least(s, STEP(sub__Scalar, V(cosine), F(fnzi_krn_named_float(s->call, "margin", 0))), 0);
+  fnzi_krn_array *apart = losses_at_least(
+      s, STEP(sub__Scalar, V(cosine), F(fnzi_krn_named_float(s->call, "margin", 0))), 0);
   fnzi_krn_array *yes = STEP(where__self, V(STEP(eq__Scalar, V(target), I(1))),
                              V(from_number(s, 1, cosine)), V(zeros));
   fnzi_krn_array *no = STEP(where__self, V(STEP(eq__Scalar, V(target), I(-1))), V(apart), V(zeros));
@@ -439,7 +440,7 @@ DECOMP(triplet_margin_loss) {
     far = STEP(minimum, V(far), V(pairwise(s, positive, negative, false)));
   double margin = fnzi_krn_named_float(s->call, "margin", 1);
   fnzi_krn_array *loss = SUB(STEP(add__Scalar, V(near), F(margin)), far);
-  fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, at_least(s, loss, 0)));
+  fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, losses_at_least(s, loss, 0)));
 }
 
 DECOMP(cosine_similarity) {
@@ -453,9 +454,9 @@ DECOMP(cosine_similarity) {
   a = fnzi_dec_cast(s, a, dtype), b = fnzi_dec_cast(s, b, dtype);
   fnzi_dec_broadcast_both(s, &a, &b);
   int64_t dim = fnzi_dec_given_dim(s, "dim", a);
-  fnzi_krn_array *size_a = at_least(s, norm_of(s, a, 2, dim, true), eps);
-  fnzi_krn_array *size_b = at_least(s, norm_of(s, b, 2, dim, true), eps);
-  fnzi_dec_result_give(s, summed(s, MUL(DIV(a, size_a), DIV(b, size_b)), dim));
+  fnzi_krn_array *size_a = losses_at_least(s, norm_of(s, a, 2, dim, true), eps);
+  fnzi_krn_array *size_b = losses_at_least(s, norm_of(s, b, 2, dim, true), eps);
+  fnzi_dec_result_give(s, losses_summed(s, MUL(DIV(a, size_a), DIV(b, size_b)), dim));
 }
 
 DECOMP(dist) {

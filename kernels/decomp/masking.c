@@ -14,7 +14,7 @@ static bool records_count(fnzi_dec_steps *s, int64_t *count) {
 }
 
 /* A row for each element that is not 0. */
-static fnzi_krn_array *places_of(fnzi_dec_steps *s, fnzi_krn_array *self) {
+static fnzi_krn_array *masking_places_of(fnzi_dec_steps *s, fnzi_krn_array *self) {
   int64_t count;
   return records_count(s, &count)
              ? STEP(full, INTS(count, fnzi_dec_array_rank(self)), I(0), DTYPE(FNZ_I64))
@@ -57,7 +57,7 @@ DECOMP(is_any_true) {
 }
 
 /* Each index within its dimension, whatever it is where the mask is false. */
-static fnz_arg clamped(fnzi_dec_steps *s, const fnzi_krn_array *self) {
+static fnz_arg masking_clamped(fnzi_dec_steps *s, const fnzi_krn_array *self) {
   fnzi_krn_array *list[FNZ_MAX_RANK];
   size_t count = fnzi_dec_given_count(s, "indices");
   if (count > fnzi_dec_array_rank(self))
@@ -74,7 +74,7 @@ static fnz_arg clamped(fnzi_dec_steps *s, const fnzi_krn_array *self) {
 
 DECOMP(unsafe_masked_index) {
   fnzi_krn_array *self = fnzi_dec_given_array(s, "self"), *mask = fnzi_dec_given_array(s, "mask");
-  fnzi_krn_array *picked = STEP(index__Tensor, V(self), clamped(s, self));
+  fnzi_krn_array *picked = STEP(index__Tensor, V(self), masking_clamped(s, self));
   fnzi_krn_array *not = STEP(logical_not, V(mask));
   fnzi_dec_result_give(
       s, STEP(masked_fill__Scalar, V(picked), V(not ), *fnzi_krn_named(s->call, "fill")));
@@ -84,11 +84,11 @@ DECOMP(unsafe_masked_index_put) {
   fnzi_krn_array *self = fnzi_dec_given_array(s, "self"), *mask = fnzi_dec_given_array(s, "mask");
   fnzi_krn_array *values = fnzi_dec_given_array(s, "values"), *not = STEP(logical_not, V(mask));
   values = STEP(masked_fill__Scalar, V(values), V(not ), I(0));
-  fnzi_dec_result_give(s, STEP(index_put, V(self), clamped(s, self), V(values), B(true)));
+  fnzi_dec_result_give(s, STEP(index_put, V(self), masking_clamped(s, self), V(values), B(true)));
 }
 
 DECOMP(argwhere) {
-  fnzi_dec_result_give(s, places_of(s, fnzi_dec_given_array(s, "self")));
+  fnzi_dec_result_give(s, masking_places_of(s, fnzi_dec_given_array(s, "self")));
 }
 
 /* The places in each dimension apart. */
@@ -96,7 +96,7 @@ DECOMP(nonzero_apart) {
   fnzi_krn_array *self = fnzi_krn_call_input(s->call, 0);
   if (fnzi_dec_array_rank(self) == 0)
     self = RESHAPED(self, 1);
-  fnzi_krn_array *places = places_of(s, self);
+  fnzi_krn_array *places = masking_places_of(s, self);
   for (int64_t d = 0; d < fnzi_dec_array_rank(self); d++)
     fnzi_dec_result_give(s, STEP(select_copy__int, V(places), I(1), I(d)));
 }
@@ -330,7 +330,7 @@ DECOMP(isreal) {
 }
 
 /* --- Lines between numbers in tensors --------------------------------------------------------- */
-static void find_ends(fnzi_dec_steps *s, fnz_arg ends[2]) {
+static void masking_find_ends(fnzi_dec_steps *s, fnz_arg ends[2]) {
   ends[0] = *fnzi_krn_named(s->call, "start");
   ends[1] = *fnzi_krn_named(s->call, "end");
   for (int i = 0; i < 2; i++)
@@ -347,14 +347,14 @@ static void find_ends(fnzi_dec_steps *s, fnz_arg ends[2]) {
 
 DECOMP(linspace_tensors) {
   fnz_arg ends[2];
-  find_ends(s, ends);
+  masking_find_ends(s, ends);
   fnzi_dec_result_give(s, STEP(linspace, ends[0], ends[1], *fnzi_krn_named(s->call, "steps"),
                                *fnzi_krn_named(s->call, "dtype")));
 }
 
 DECOMP(logspace_tensors) {
   fnz_arg ends[2];
-  find_ends(s, ends);
+  masking_find_ends(s, ends);
   fnzi_dec_result_give(s,
                        STEP(logspace, ends[0], ends[1], *fnzi_krn_named(s->call, "steps"),
                             *fnzi_krn_named(s->call, "base"), *fnzi_krn_named(s->call, "dtype")));

@@ -265,7 +265,7 @@ DECOMP(fused_adagrad_steps) {
 }
 
 /* --- Scaled gradients -------------------------------------------------------------------- */
-static fnzi_krn_array *single(fnzi_dec_steps *s, const char *name, fnz_dtype dtype) {
+static fnzi_krn_array *optimizers_single(fnzi_dec_steps *s, const char *name, fnz_dtype dtype) {
   fnzi_krn_array *a = fnzi_dec_given_array(s, name);
   need_dtype(s, a, name, dtype);
   need_one(s, a, name);
@@ -280,7 +280,8 @@ static void give_as(fnzi_dec_steps *s, fnzi_krn_array *a, const char *name) {
 
 /* Gradients times a number, and 1 where one of them was not finite before. */
 DECOMP(amp_unscale) {
-  fnzi_krn_array *found = single(s, "found_inf", FNZ_F32), *by = single(s, "inv_scale", FNZ_F32);
+  fnzi_krn_array *found = optimizers_single(s, "found_inf", FNZ_F32),
+                 *by = optimizers_single(s, "inv_scale", FNZ_F32);
   size_t count = fnzi_dec_given_count(s, "self");
   for (size_t i = 0; s->status == FNZ_OK && i < count; i++) {
     fnzi_krn_array *g = fnzi_dec_given_item(s, "self", i);
@@ -301,8 +302,9 @@ DECOMP(amp_unscale) {
 
 /* Back off where something was not finite; grow after so many steps without. */
 DECOMP(amp_update_scale) {
-  fnzi_krn_array *scale = single(s, "self", FNZ_F32), *found = single(s, "found_inf", FNZ_F32);
-  fnzi_krn_array *since = single(s, "growth_tracker", FNZ_I32);
+  fnzi_krn_array *scale = optimizers_single(s, "self", FNZ_F32),
+                 *found = optimizers_single(s, "found_inf", FNZ_F32);
+  fnzi_krn_array *since = optimizers_single(s, "growth_tracker", FNZ_I32);
   fnz_arg growth = *fnzi_krn_named(s->call, "scale_growth_factor");
   fnz_arg backoff = *fnzi_krn_named(s->call, "scale_backoff_factor");
   fnzi_krn_array *wide = fnzi_dec_cast(s, scale, FNZ_F64);

@@ -56,7 +56,7 @@ DECOMP(count_along) {
 
 /* --- Losses of classes -------------------------------------------------------------------------
  */
-static void give_loss(fnzi_dec_steps *s, size_t op) {
+static void overloads_give_loss(fnzi_dec_steps *s, size_t op) {
   fnzi_krn_array *made[2];
   const fnz_arg args[] = {V(GIVEN("self")), V(GIVEN("target")), V(GIVEN("weight")),
                           as_given(s, "reduction"), as_given(s, "ignore_index")};
@@ -65,11 +65,11 @@ static void give_loss(fnzi_dec_steps *s, size_t op) {
 }
 
 DECOMP(nll_loss_alone) {
-  give_loss(s, FNZI_ATEN_nll_loss_forward);
+  overloads_give_loss(s, FNZI_ATEN_nll_loss_forward);
 }
 
 DECOMP(nll_loss2d_alone) {
-  give_loss(s, FNZI_ATEN_nll_loss2d_forward);
+  overloads_give_loss(s, FNZI_ATEN_nll_loss2d_forward);
 }
 
 /* --- Places ------------------------------------------------------------------------------------

@@ -123,7 +123,7 @@ static fnz_arg named_or(fnzi_dec_steps *s, const char *name, size_t count, int64
 }
 
 /* One of convolution's under its own name, with the sizes of the kernel besides. */
-static void convolve(fnzi_dec_steps *s, bool transposed, bool by_channel) {
+static void products_convolve(fnzi_dec_steps *s, bool transposed, bool by_channel) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "self"), *w = fnzi_dec_given_array(s, "weight");
   size_t spatial = fnzi_dec_array_rank(w) > 2 ? fnzi_dec_array_rank(w) - 2 : 1;
   int64_t kernel[3] = {1, 1, 1};
@@ -150,13 +150,13 @@ static void convolve(fnzi_dec_steps *s, bool transposed, bool by_channel) {
 }
 
 DECOMP(conv_plain) {
-  convolve(s, false, false);
+  products_convolve(s, false, false);
 }
 DECOMP(conv_plain_transposed) {
-  convolve(s, true, false);
+  products_convolve(s, true, false);
 }
 DECOMP(conv_by_channel) {
-  convolve(s, false, true);
+  products_convolve(s, false, true);
 }
 
 /* --- Three factors ----------------------------------------------------------------------- */

@@ -43,7 +43,7 @@ static quantized by_numbers(fnzi_dec_steps *s) {
 }
 
 /* A tensor of one element for all. */
-static fnzi_krn_array *given_one(fnzi_dec_steps *s, const char *name) {
+static fnzi_krn_array *quantize_given_one(fnzi_dec_steps *s, const char *name) {
   fnzi_krn_array *a = fnzi_dec_given_array(s, name);
   if (fnzi_dec_array_numel(a) != 1)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "%s has %lld elements; it needs one", name,
@@ -52,8 +52,8 @@ static fnzi_krn_array *given_one(fnzi_dec_steps *s, const char *name) {
 }
 
 static quantized by_tensors(fnzi_dec_steps *s) {
-  fnzi_krn_array *scale = fnzi_dec_cast(s, given_one(s, "scale"), FNZ_F32);
-  return quantize(s, fnzi_dec_given_array(s, "self"), scale, given_one(s, "zero_point"));
+  fnzi_krn_array *scale = fnzi_dec_cast(s, quantize_given_one(s, "scale"), FNZ_F32);
+  return quantize(s, fnzi_dec_given_array(s, "self"), scale, quantize_given_one(s, "zero_point"));
 }
 
 /* Places of i32 are numbers that can be reached. */
@@ -127,7 +127,7 @@ DECOMP(quantize_by_channels_mask) {
 DECOMP(quantize_if_enabled) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "self");
   quantized q = by_tensors(s);
-  fnzi_krn_array *on = STEP(ne__Scalar, V(given_one(s, "fake_quant_enabled")), I(0));
+  fnzi_krn_array *on = STEP(ne__Scalar, V(quantize_given_one(s, "fake_quant_enabled")), I(0));
   fnzi_dec_result_give(s, STEP(where__self, V(on), V(q.values), V(x)));
   fnzi_dec_result_give(s, STEP(logical_or, V(q.mask), V(STEP(logical_not, V(on)))));
 }

@@ -9,7 +9,7 @@ typedef fnzi_krn_array array;
 
 /* --- Checks ------------------------------------------------------------------------------- */
 /* 16-bit floats are computed in 32 bits; no other type is taken. */
-static array *given_real(fnzi_dec_steps *s) {
+static array *quantized_given_real(fnzi_dec_steps *s) {
   array *x = fnzi_dec_given_array(s, "input");
   fnz_dtype dtype = fnzi_dec_wide(fnzi_dec_array_dtype(x));
   if (dtype != FNZ_F32)
@@ -39,7 +39,7 @@ static array *cut(fnzi_dec_steps *s, array *x) {
 }
 
 /* A tensor of one element as a number that has no dimensions. */
-static array *given_one(fnzi_dec_steps *s, const char *name, fnz_dtype dtype) {
+static array *quantized_given_one(fnzi_dec_steps *s, const char *name, fnz_dtype dtype) {
   array *a = fnzi_dec_given_array(s, name);
   if (fnzi_dec_array_numel(a) != 1)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "%s has %lld elements; it needs one", name,
@@ -50,27 +50,27 @@ static array *given_one(fnzi_dec_steps *s, const char *name, fnz_dtype dtype) {
 
 /* --- One scale for all ---------------------------------------------------------------------- */
 DECOMP(decomposed_quantize) {
-  array *x = given_real(s);
+  array *x = quantized_given_real(s);
   double scale = fnzi_krn_named_float(s->call, "scale", 1);
   x = STEP(round, V(fnzi_dec_times(s, x, 1 / scale)));
   x = STEP(add__Scalar, V(x), I(fnzi_krn_named_int(s->call, "zero_point", 0)));
   fnzi_dec_result_give(s, cut(s, x));
 }
 
-static array *places_of(fnzi_dec_steps *s) {
-  array *x = given_real(s), *scale = given_one(s, "scale", FNZ_F64);
+static array *quantized_places_of(fnzi_dec_steps *s) {
+  array *x = quantized_given_real(s), *scale = quantized_given_one(s, "scale", FNZ_F64);
   scale = fnzi_dec_cast(s, STEP(reciprocal, V(scale)), FNZ_F32);
-  return ADD(STEP(round, V(MUL(x, scale))), given_one(s, "zero_point", FNZ_F32));
+  return ADD(STEP(round, V(MUL(x, scale))), quantized_given_one(s, "zero_point", FNZ_F32));
 }
 
 DECOMP(decomposed_quantize_tensor) {
-  fnzi_dec_result_give(s, cut(s, places_of(s)));
+  fnzi_dec_result_give(s, cut(s, quantized_places_of(s)));
 }
 
 DECOMP(decomposed_quantize_tensor2) {
-  array *x = places_of(s);
-  x = STEP(clamp__Tensor, V(x), V(given_one(s, "quant_min", FNZ_F32)),
-           V(given_one(s, "quant_max", FNZ_F32)));
+  array *x = quantized_places_of(s);
+  x = STEP(clamp__Tensor, V(x), V(quantized_given_one(s, "quant_min", FNZ_F32)),
+           V(quantized_given_one(s, "quant_max", FNZ_F32)));
   fnzi_dec_result_give(s, fnzi_dec_cast(s, x, given_dtype(s)));
 }
 
@@ -82,20 +82,21 @@ static array *dequantized(fnzi_dec_steps *s, array *scale, array *zero) {
   return fnzi_dec_cast(s, MUL(x, scale), out);
 }
 
-static array *number(fnzi_dec_steps *s, double value, fnz_dtype dtype) {
+static array *quantized_number(fnzi_dec_steps *s, double value, fnz_dtype dtype) {
   return STEP(full, fnzi_dec_ints(s, NULL, 0), F(value), DTYPE(dtype));
 }
 
 DECOMP(decomposed_dequantize) {
   fnz_dtype wide = fnzi_dec_wide(fnzi_krn_named_dtype(s->call, "out_dtype", FNZ_F32));
-  array *scale = number(s, fnzi_krn_named_float(s->call, "scale", 1), wide);
-  array *zero = number(s, (double)fnzi_krn_named_int(s->call, "zero_point", 0), wide);
+  array *scale = quantized_number(s, fnzi_krn_named_float(s->call, "scale", 1), wide);
+  array *zero = quantized_number(s, (double)fnzi_krn_named_int(s->call, "zero_point", 0), wide);
   fnzi_dec_result_give(s, dequantized(s, scale, zero));
 }
 
 static void give_dequantized(fnzi_dec_steps *s) {
   fnz_dtype wide = fnzi_dec_wide(fnzi_krn_named_dtype(s->call, "out_dtype", FNZ_F32));
-  array *scale = given_one(s, "scale", wide), *zero = given_one(s, "zero_point", wide);
+  array *scale = quantized_given_one(s, "scale", wide),
+        *zero = quantized_given_one(s, "zero_point", wide);
   fnzi_dec_result_give(s, dequantized(s, scale, zero));
 }
 
@@ -120,7 +121,7 @@ static array *along_axis(fnzi_dec_steps *s, const char *name, const array *x) {
 }
 
 DECOMP(decomposed_quantize_channels) {
-  array *x = given_real(s), *scales = along_axis(s, "scales", x);
+  array *x = quantized_given_real(s), *scales = along_axis(s, "scales", x);
   x = STEP(round, V(MUL(x, STEP(reciprocal, V(scales)))));
   fnzi_dec_result_give(s, cut(s, ADD(x, along_axis(s, "zero_points", x))));
 }
@@ -137,14 +138,14 @@ DECOMP(decomposed_dequantize_channels) {
 }
 
 /* Rounded where zero has been added already. */
-static array *rounded(fnzi_dec_steps *s, array *x, array *scales, array *zeros) {
+static array *quantized_rounded(fnzi_dec_steps *s, array *x, array *scales, array *zeros) {
   return cut(s, STEP(round, V(ADD(MUL(x, STEP(reciprocal, V(scales))), zeros))));
 }
 
 DECOMP(decomposed_quantize_tokens) {
   array *x = fnzi_dec_given_array(s, "input");
-  fnzi_dec_result_give(
-      s, rounded(s, x, fnzi_dec_given_array(s, "scales"), fnzi_dec_given_array(s, "zero_points")));
+  fnzi_dec_result_give(s, quantized_rounded(s, x, fnzi_dec_given_array(s, "scales"),
+                                            fnzi_dec_given_array(s, "zero_points")));
 }
 
 DECOMP(decomposed_dequantize_tokens) {
@@ -178,7 +179,7 @@ static array *back_to_rows(fnzi_dec_steps *s, array *x) {
 
 DECOMP(decomposed_quantize_groups) {
   array *x = in_groups(s, fnzi_dec_given_array(s, "input"));
-  x = rounded(s, x, as_column(s, "scales"), as_column(s, "zero_points"));
+  x = quantized_rounded(s, x, as_column(s, "scales"), as_column(s, "zero_points"));
   fnzi_dec_result_give(s, back_to_rows(s, x));
 }
 
@@ -191,7 +192,7 @@ DECOMP(decomposed_dequantize_groups) {
 
 /* --- How they are chosen --------------------------------------------------------------------- */
 /* The least and the greatest element, and 0. */
-static void find_ends(fnzi_dec_steps *s, array *ends[2]) {
+static void quantized_find_ends(fnzi_dec_steps *s, array *ends[2]) {
   array *x = fnzi_dec_given_array(s, "input");
   STEPS_INTO(ends, 2, aminmax, V(x));
   ends[0] = STEP(clamp_max, V(ends[0]), I(0));
@@ -204,7 +205,7 @@ static double span_of(const fnzi_dec_steps *s) {
 }
 
 /* Not below eps: a tensor of one element. */
-static array *scale_of(fnzi_dec_steps *s, array *x) {
+static array *quantized_scale_of(fnzi_dec_steps *s, array *x) {
   const int64_t one = 1;
   array *eps = STEP(full, fnzi_dec_ints(s, &one, 1), F(fnzi_krn_named_float(s->call, "eps", 0)),
                     DTYPE(FNZ_F32));
@@ -215,8 +216,8 @@ DECOMP(decomposed_choose) {
   int64_t least = fnzi_krn_named_int(s->call, "quant_min", 0),
           most = fnzi_krn_named_int(s->call, "quant_max", 0);
   array *ends[2];
-  find_ends(s, ends);
-  array *scale = scale_of(s, STEP(div__Scalar, V(SUB(ends[1], ends[0])), F(span_of(s))));
+  quantized_find_ends(s, ends);
+  array *scale = quantized_scale_of(s, STEP(div__Scalar, V(SUB(ends[1], ends[0])), F(span_of(s))));
   array *zero = fnzi_dec_cast(s, STEP(round, V(DIV(ends[0], scale))), FNZ_I32);
   zero = STEP(clamp, V(STEP(rsub__Scalar, V(zero), I(least))), I(least), I(most));
   fnzi_dec_result_give(s, fnzi_dec_cast(s, scale, FNZ_F64));
@@ -226,9 +227,9 @@ DECOMP(decomposed_choose) {
 DECOMP(decomposed_choose_symmetric) {
   array *ends[2];
   const int64_t one = 1;
-  find_ends(s, ends);
+  quantized_find_ends(s, ends);
   array *most = STEP(maximum, V(STEP(neg, V(ends[0]))), V(ends[1]));
-  array *scale = scale_of(s, STEP(div__Scalar, V(most), F(span_of(s) / 2)));
+  array *scale = quantized_scale_of(s, STEP(div__Scalar, V(most), F(span_of(s) / 2)));
   array *zero =
       STEP(full, fnzi_dec_ints(s, &one, 1), I(given_dtype(s) == FNZ_U8 ? 128 : 0), DTYPE(FNZ_I64));
   fnzi_dec_result_give(s, fnzi_dec_cast(s, scale, FNZ_F64));

@@ -139,7 +139,7 @@ static array *by_blocks(fnzi_dec_steps *s, array *chosen, const array *x, const 
 }
 
 /* --- To integers and back --------------------------------------------------------------------- */
-static array *given_real(fnzi_dec_steps *s) {
+static array *blocks_given_real(fnzi_dec_steps *s) {
   array *x = fnzi_dec_given_array(s, "input");
   fnz_dtype dtype = fnzi_dec_array_dtype(x);
   if (fnzi_dec_wide(dtype) != FNZ_F32)
@@ -149,7 +149,7 @@ static array *given_real(fnzi_dec_steps *s) {
 }
 
 DECOMP(blocks_quantize) {
-  array *x = given_real(s), *scale = fnzi_dec_given_array(s, "scale"),
+  array *x = blocks_given_real(s), *scale = fnzi_dec_given_array(s, "scale"),
         *zero = fnzi_dec_given_array(s, "zero_point");
   fnz_dtype out = fnzi_krn_named_dtype(s->call, "output_dtype", FNZ_I8);
   range r = given_range(s, "output_dtype", out);

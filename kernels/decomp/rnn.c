@@ -73,7 +73,7 @@ static void check_state(fnzi_dec_steps *s, const fnzi_krn_array *h, const fnzi_k
 }
 
 /* A cell as an operator of its own: one step. */
-static void single(fnzi_dec_steps *s, cell_fn *cell, state old) {
+static void rnn_single(fnzi_dec_steps *s, cell_fn *cell, state old) {
   weights w = (weights){.ih = fnzi_dec_given_array(s, "w_ih"),
                         .hh = fnzi_dec_given_array(s, "w_hh"),
                         .bias_ih = fnzi_dec_given_array(s, "b_ih"),
@@ -89,19 +89,19 @@ DECOMP(lstm_cell) {
   if (fnzi_dec_given_count(s, "hx") != 2)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "hx has %zu tensors; it needs 2",
                     fnzi_dec_given_count(s, "hx"));
-  single(s, lstm, (state){fnzi_dec_given_item(s, "hx", 0), fnzi_dec_given_item(s, "hx", 1)});
+  rnn_single(s, lstm, (state){fnzi_dec_given_item(s, "hx", 0), fnzi_dec_given_item(s, "hx", 1)});
 }
 
 DECOMP(gru_cell) {
-  single(s, gru, (state){fnzi_dec_given_array(s, "hx"), NULL});
+  rnn_single(s, gru, (state){fnzi_dec_given_array(s, "hx"), NULL});
 }
 
 DECOMP(rnn_tanh_cell) {
-  single(s, rnn_tanh, (state){fnzi_dec_given_array(s, "hx"), NULL});
+  rnn_single(s, rnn_tanh, (state){fnzi_dec_given_array(s, "hx"), NULL});
 }
 
 DECOMP(rnn_relu_cell) {
-  single(s, rnn_relu, (state){fnzi_dec_given_array(s, "hx"), NULL});
+  rnn_single(s, rnn_relu, (state){fnzi_dec_given_array(s, "hx"), NULL});
 }
 
 /* --- Sequences --------------------------------------------------------------------------- */
@@ -271,7 +271,7 @@ static void check_batch(fnzi_dec_steps *s, const network *n, const sequence *q) 
                     (long long)q->batch, (long long)fnzi_dec_array_size(n->h, 1));
 }
 
-static void whole(fnzi_dec_steps *s, cell_fn *cell) {
+static void rnn_whole(fnzi_dec_steps *s, cell_fn *cell) {
   network n;
   state last = {NULL, NULL};
   fnzi_krn_array *input = fnzi_dec_given_array(s, "input");
@@ -345,16 +345,16 @@ static void packed(fnzi_dec_steps *s, cell_fn *cell) {
 }
 
 DECOMP(lstm_input) {
-  whole(s, lstm);
+  rnn_whole(s, lstm);
 }
 DECOMP(gru_input) {
-  whole(s, gru);
+  rnn_whole(s, gru);
 }
 DECOMP(rnn_tanh_input) {
-  whole(s, rnn_tanh);
+  rnn_whole(s, rnn_tanh);
 }
 DECOMP(rnn_relu_input) {
-  whole(s, rnn_relu);
+  rnn_whole(s, rnn_relu);
 }
 DECOMP(lstm_data) {
   packed(s, lstm);

@@ -26,13 +26,13 @@ static bool opens(fnzi_dec_steps *s, window *w) {
   return false;
 }
 
-static int64_t whole(const window *w) {
+static int64_t windows_whole(const window *w) {
   return w->length + w->periodic;
 }
 
 /* 0, 1, 2 ... times a factor, at every place of the symmetric window. */
-static fnzi_krn_array *places(fnzi_dec_steps *s, const window *w, double factor) {
-  fnzi_krn_array *at = STEP(arange, I(whole(w)), DTYPE(w->dtype));
+static fnzi_krn_array *windows_places(fnzi_dec_steps *s, const window *w, double factor) {
+  fnzi_krn_array *at = STEP(arange, I(windows_whole(w)), DTYPE(w->dtype));
   return STEP(mul__Scalar, V(at), F(factor));
 }
 
@@ -44,7 +44,8 @@ static void cosine_window(fnzi_dec_steps *s, double alpha, double beta) {
   window w;
   if (!opens(s, &w))
     return;
-  fnzi_krn_array *cosine = STEP(cos, V(places(s, &w, 2 * pi / (double)(whole(&w) - 1))));
+  fnzi_krn_array *cosine =
+      STEP(cos, V(windows_places(s, &w, 2 * pi / (double)(windows_whole(&w) - 1))));
   cosine = STEP(mul__Scalar, V(cosine), F(-beta));
   give_window(s, &w, STEP(add__Scalar, V(cosine), F(alpha)));
 }
@@ -62,7 +63,7 @@ DECOMP(blackman_window) {
   window w;
   if (!opens(s, &w))
     return;
-  fnzi_krn_array *at = places(s, &w, pi / (double)(whole(&w) - 1));
+  fnzi_krn_array *at = windows_places(s, &w, pi / (double)(windows_whole(&w) - 1));
   fnzi_krn_array *fine = STEP(cos, V(STEP(mul__Scalar, V(at), I(4))));
   fnzi_krn_array *coarse = STEP(cos, V(STEP(mul__Scalar, V(at), I(2))));
   fnzi_krn_array *a =
@@ -75,7 +76,7 @@ DECOMP(bartlett_window) {
   window w;
   if (!opens(s, &w))
     return;
-  fnzi_krn_array *up = places(s, &w, 2.0 / (double)(whole(&w) - 1));
+  fnzi_krn_array *up = windows_places(s, &w, 2.0 / (double)(windows_whole(&w) - 1));
   fnzi_krn_array *down = STEP(rsub__Scalar, V(up), F(2));
   give_window(s, &w, STEP(minimum, V(up), V(down)));
 }
@@ -96,8 +97,8 @@ DECOMP(kaiser_window) {
   double beta = fnzi_krn_named_float(s->call, "beta", 12);
   if (!opens(s, &w))
     return;
-  double middle = (double)(whole(&w) - 1) / 2;
-  fnzi_krn_array *at = STEP(sub__Scalar, V(places(s, &w, 1)), F(middle));
+  double middle = (double)(windows_whole(&w) - 1) / 2;
+  fnzi_krn_array *at = STEP(sub__Scalar, V(windows_places(s, &w, 1)), F(middle));
   at = STEP(square, V(STEP(div__Scalar, V(at), F(middle))));
   at = STEP(sqrt, V(STEP(rsub__Scalar, V(at), I(1))));
   at = STEP(i0, V(STEP(mul__Scalar, V(at), F(beta))));

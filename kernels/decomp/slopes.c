@@ -14,7 +14,8 @@ static array *span_to_end(fnzi_dec_steps *s, array *x, int64_t dim, int64_t star
   return span(s, x, dim, start, INT64_MAX);
 }
 
-static array *whole(fnzi_dec_steps *s, array *before, array *center, array *after, int64_t dim) {
+static array *slopes_whole(fnzi_dec_steps *s, array *before, array *center, array *after,
+                           int64_t dim) {
   array *const parts[] = {before, center, after};
   return fnzi_dec_cat(s, parts, 3, dim);
 }
@@ -41,7 +42,7 @@ static array *slope_by_number(fnzi_dec_steps *s, array *x, int64_t dim, fnz_arg 
   }
   before = STEP(div__Scalar, V(before), apart);
   after = STEP(div__Scalar, V(after), apart);
-  return whole(s, before, center, after, dim);
+  return slopes_whole(s, before, center, after, dim);
 }
 
 /* Three neighbours, each times its weight. */
@@ -100,7 +101,7 @@ static array *slope_by_places(fnzi_dec_steps *s, array *x, int64_t dim, array *p
     before = DIV(SUB(span(s, x, dim, 1, 2), span(s, x, dim, 0, 1)), near);
     after = DIV(SUB(span_to_end(s, x, dim, -1), span(s, x, dim, -2, -1)), last);
   }
-  return whole(s, before, center, after, dim);
+  return slopes_whole(s, before, center, after, dim);
 }
 
 /* The dimensions asked for, all of them where none is named. */
@@ -161,7 +162,7 @@ static void check_samples(fnzi_dec_steps *s, const array *x, const uint32_t *dim
                       (long long)edge + 1);
 }
 
-static array *places_of(fnzi_dec_steps *s, fnz_arg spacing, size_t i) {
+static array *slopes_places_of(fnzi_dec_steps *s, fnz_arg spacing, size_t i) {
   array *places = fnzi_krn_arg_array(&spacing);
   if (fnzi_dec_array_rank(places) != 1)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "spacing %zu has %u dimensions; it needs one", i,
@@ -177,9 +178,10 @@ DECOMP(gradient) {
   check_samples(s, x, dims, count);
   for (size_t i = 0; s->status == FNZ_OK && i < count; i++) {
     fnz_arg spacing = spacing_of(s, i);
-    fnzi_dec_result_give(s, spacing.tag == FNZ_ARG_VALUE
-                                ? slope_by_places(s, x, dims[i], places_of(s, spacing, i), wide)
-                                : slope_by_number(s, x, dims[i], spacing, wide));
+    fnzi_dec_result_give(s,
+                         spacing.tag == FNZ_ARG_VALUE
+                             ? slope_by_places(s, x, dims[i], slopes_places_of(s, spacing, i), wide)
+                             : slope_by_number(s, x, dims[i], spacing, wide));
   }
 }
 

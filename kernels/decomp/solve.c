@@ -5,21 +5,21 @@
 #include <math.h>
 
 /* --- Pieces ------------------------------------------------------------------------------ */
-static fnzi_krn_array *transposed(fnzi_dec_steps *s, fnzi_krn_array *a) {
+static fnzi_krn_array *solve_transposed(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return STEP(transpose__int, V(a), I(-2), I(-1));
 }
 
-static fnzi_krn_array *adjoint(fnzi_dec_steps *s, fnzi_krn_array *a) {
-  a = transposed(s, a);
+static fnzi_krn_array *solve_adjoint(fnzi_dec_steps *s, fnzi_krn_array *a) {
+  a = solve_transposed(s, a);
   return fnzi_is_complex(fnzi_dec_array_dtype(a)) ? STEP(_conj_physical, V(a)) : a;
 }
 
-static fnzi_krn_array *by_rows(fnzi_dec_steps *s, fnzi_krn_array *a) {
+static fnzi_krn_array *solve_by_rows(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return STEP(clone, V(a), (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1});
 }
 
 static fnzi_krn_array *by_columns(fnzi_dec_steps *s, fnzi_krn_array *a) {
-  return transposed(s, by_rows(s, transposed(s, a)));
+  return solve_transposed(s, solve_by_rows(s, solve_transposed(s, a)));
 }
 
 static void need_square(fnzi_dec_steps *s, const fnzi_krn_array *a, const char *name) {
@@ -161,8 +161,8 @@ DECOMP(triangular_solve) {
   bool upper = fnzi_krn_named_bool(s->call, "upper", true);
   bool is_transposed = fnzi_krn_named_bool(s->call, "transpose", false);
   fnz_arg unit = *fnzi_krn_named(s->call, "unitriangular");
-  fnzi_krn_array *x = STEP(linalg_solve_triangular, V(is_transposed ? transposed(s, a) : a), V(b),
-                           B(upper != is_transposed), B(true), unit);
+  fnzi_krn_array *x = STEP(linalg_solve_triangular, V(is_transposed ? solve_transposed(s, a) : a),
+                           V(b), B(upper != is_transposed), B(true), unit);
   int64_t sizes[FNZ_MAX_RANK] = {0};
   uint32_t rank = fnzi_dec_array_rank(x);
   for (uint32_t d = 0; d < rank; d++)
@@ -175,8 +175,8 @@ DECOMP(triangular_solve) {
 static fnzi_krn_array *solve_by_cholesky(fnzi_dec_steps *s, fnzi_krn_array *triangle,
                                          fnzi_krn_array *b) {
   bool upper = fnzi_krn_named_bool(s->call, "upper", false);
-  fnzi_krn_array *lower = upper ? adjoint(s, triangle) : triangle;
-  fnzi_krn_array *other = upper ? triangle : adjoint(s, triangle);
+  fnzi_krn_array *lower = upper ? solve_adjoint(s, triangle) : triangle;
+  fnzi_krn_array *other = upper ? triangle : solve_adjoint(s, triangle);
   fnzi_krn_array *half = STEP(linalg_solve_triangular, V(lower), V(b), B(false));
   return STEP(linalg_solve_triangular, V(other), V(half), B(true));
 }
@@ -197,7 +197,7 @@ DECOMP(cholesky_inverse) {
  * give the same bits. */
 static factored factor_transposed(fnzi_dec_steps *s, fnzi_krn_array *a) {
   need_square(s, a, "A");
-  return factor(s, fnzi_is_complex(fnzi_dec_array_dtype(a)) ? a : transposed(s, a));
+  return factor(s, fnzi_is_complex(fnzi_dec_array_dtype(a)) ? a : solve_transposed(s, a));
 }
 
 /* But PyTorch returns the factors of the transpose only if the matrix lies by rows, as then the
@@ -293,11 +293,12 @@ DECOMP(matrix_power) {
       a = STEP(matmul, V(a), V(a));
   }
   power = power ? power : units(s, a);
-  fnzi_dec_result_give(s, n == -1 ? power : by_rows(s, power));
+  fnzi_dec_result_give(s, n == -1 ? power : solve_by_rows(s, power));
 }
 
 /* a plus `times` times b */
-static fnzi_krn_array *plus(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b, double times) {
+static fnzi_krn_array *solve_plus(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b,
+                                  double times) {
   return STEP(add__Tensor, V(a), V(b), F(times));
 }
 
@@ -309,8 +310,8 @@ static fnzi_krn_array *exponential_series(fnzi_dec_steps *s, fnzi_krn_array *a) 
   size_t mark = s->made.count;
   for (int k = LAST; k >= 0; k -= 3) {
     fnzi_krn_array *rest = sum ? STEP(matmul, V(cube), V(sum)) : cube;
-    sum = plus(s, plus(s, one, a, 1.0 / (k + 1)), square, 1.0 / ((k + 1) * (k + 2)));
-    sum = plus(s, sum, rest, 1.0 / ((k + 1) * (k + 2) * (k + 3)));
+    sum = solve_plus(s, solve_plus(s, one, a, 1.0 / (k + 1)), square, 1.0 / ((k + 1) * (k + 2)));
+    sum = solve_plus(s, sum, rest, 1.0 / ((k + 1) * (k + 2) * (k + 3)));
     fnzi_dec_arrays_release(s, mark, &sum, 1);
   }
   return sum;
@@ -344,5 +345,5 @@ DECOMP(matrix_exp) {
     fnzi_dec_arrays_release(s, mark, &sum, 1);
   }
   sum = fnzi_dec_cast(s, sum, dtype);
-  fnzi_dec_result_give(s, by_rows(s, sum));
+  fnzi_dec_result_give(s, solve_by_rows(s, sum));
 }

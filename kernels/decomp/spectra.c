@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* --- Pieces ------------------------------------------------------------------------------ */
-static fnzi_krn_array *adjoint(fnzi_dec_steps *s, fnzi_krn_array *a) {
+static fnzi_krn_array *spectra_adjoint(fnzi_dec_steps *s, fnzi_krn_array *a) {
   a = STEP(transpose__int, V(a), I(-2), I(-1));
   return fnzi_is_complex(fnzi_dec_array_dtype(a)) ? STEP(_conj_physical, V(a)) : a;
 }
@@ -69,7 +69,7 @@ DECOMP(svd_old) {
   singular d = decompose(s, a, !fnzi_krn_named_bool(s->call, "some", true), vectors);
   fnzi_dec_result_give(s, vectors ? d.of[0] : no_vectors(s, a, -2));
   fnzi_dec_result_give(s, d.of[1]);
-  fnzi_dec_result_give(s, adjoint(s, vectors ? d.of[2] : no_vectors(s, a, -1)));
+  fnzi_dec_result_give(s, spectra_adjoint(s, vectors ? d.of[2] : no_vectors(s, a, -1)));
 }
 
 /* --- Tolerances -------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ static fnzi_krn_array *tolerance(fnzi_dec_steps *s, const char *name, const fnzi
   return STEP(full, INTS(1), F(is_number ? fnzi_krn_number_float(given) : fallback), dtype);
 }
 
-static bool is_given(const fnzi_dec_steps *s, const char *name) {
+static bool spectra_is_given(const fnzi_dec_steps *s, const char *name) {
   const fnz_arg *given = fnzi_krn_named(s->call, name);
   return given && given->tag != FNZ_ARG_NONE && given->tag != FNZ_ARG_DEFAULT;
 }
@@ -96,16 +96,17 @@ static bool is_given(const fnzi_dec_steps *s, const char *name) {
 /* Which magnitudes count: those above the larger one of atol and rtol times the largest. Without
  * either rtol is what rounding leaves of a matrix of this size; `relative` is another name of it.
  */
-static fnzi_krn_array *above(fnzi_dec_steps *s, const fnzi_krn_array *a, fnzi_krn_array *values,
-                             const char *absolute, const char *relative) {
+static fnzi_krn_array *spectra_above(fnzi_dec_steps *s, const fnzi_krn_array *a,
+                                     fnzi_krn_array *values, const char *absolute,
+                                     const char *relative) {
   int64_t rows = fnzi_dec_array_size(a, -2), columns = fnzi_dec_array_size(a, -1);
   double least = precision_of(fnzi_dec_array_dtype(a)) * (double)(rows > columns ? rows : columns);
   const fnz_arg *given = fnzi_krn_named(s->call, absolute);
-  bool counts =
-      is_given(s, absolute) && (given->tag == FNZ_ARG_VALUE || fnzi_krn_number_float(given) > 0);
+  bool counts = spectra_is_given(s, absolute) &&
+                (given->tag == FNZ_ARG_VALUE || fnzi_krn_number_float(given) > 0);
   fnzi_krn_array *atol = tolerance(s, absolute, values, 0);
   fnzi_krn_array *rtol = tolerance(s, relative, values, counts ? 0 : least);
-  if (given && given->tag == FNZ_ARG_VALUE && !is_given(s, relative))
+  if (given && given->tag == FNZ_ARG_VALUE && !spectra_is_given(s, relative))
     rtol = STEP(where__self, V(STEP(gt__Scalar, V(atol), I(0))), V(STEP(zeros_like, V(atol))),
                 V(STEP(full_like, V(atol), F(least))));
   fnzi_krn_array *most = STEP(amax, V(values), INTS(-1), B(true));
@@ -135,12 +136,12 @@ static void give_pseudoinverse(fnzi_dec_steps *s, const char *relative) {
   }
   if (fnzi_krn_named_bool(s->call, "hermitian", false)) {
     eigen(s, a, DEFAULT, true, of);
-    left = of[1], right = adjoint(s, of[1]);
-    inverse = inverted(s, of[0], above(s, a, STEP(abs, V(of[0])), "atol", relative));
+    left = of[1], right = spectra_adjoint(s, of[1]);
+    inverse = inverted(s, of[0], spectra_above(s, a, STEP(abs, V(of[0])), "atol", relative));
   } else {
     singular d = decompose(s, a, false, true);
-    left = adjoint(s, d.of[2]), right = adjoint(s, d.of[0]);
-    inverse = inverted(s, d.of[1], above(s, a, d.of[1], "atol", relative));
+    left = spectra_adjoint(s, d.of[2]), right = spectra_adjoint(s, d.of[0]);
+    inverse = inverted(s, d.of[1], spectra_above(s, a, d.of[1], "atol", relative));
   }
   left = MUL(left, STEP(unsqueeze, V(inverse), I(-2)));
   fnzi_dec_result_give(s, STEP(matmul, V(left), V(right)));
@@ -167,7 +168,7 @@ DECOMP(matrix_rank) {
   fnzi_krn_array *values = magnitudes(s, a, fnzi_krn_named_bool(s->call, "hermitian", false));
   if (fnzi_dec_array_numel(a) == 0)
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "the rank of what has no elements is not computed");
-  fnzi_krn_array *counts = above(s, a, values, "atol", "rtol");
+  fnzi_krn_array *counts = spectra_above(s, a, values, "atol", "rtol");
   fnzi_dec_result_give(s, STEP(sum__dim_IntList, V(counts), INTS(-1)));
 }
 /* Above what is given, whatever the largest is. */

@@ -148,7 +148,7 @@ DECOMP(cov) {
 }
 
 /* Both parts of complex numbers cut off at -1 and 1. */
-static fnzi_krn_array *clamped(fnzi_dec_steps *s, fnzi_krn_array *c) {
+static fnzi_krn_array *statistics_clamped(fnzi_dec_steps *s, fnzi_krn_array *c) {
   if (!fnzi_is_complex(fnzi_dec_array_dtype(c)))
     return STEP(clamp, V(c), I(-1), I(1));
   return STEP(view_as_complex, V(STEP(clamp, V(STEP(view_as_real, V(c))), I(-1), I(1))));
@@ -168,7 +168,7 @@ DECOMP(corrcoef) {
     variance = STEP(select_copy__int, V(STEP(view_as_real, V(variance))), I(-1), I(0));
   fnzi_krn_array *deviation = STEP(sqrt, V(variance));
   c = DIV(DIV(c, RESHAPED(deviation, count, 1)), RESHAPED(deviation, 1, count));
-  fnzi_dec_result_give(s, clamped(s, c));
+  fnzi_dec_result_give(s, statistics_clamped(s, c));
 }
 
 /* --- Means and areas --------------------------------------------------------------------- */

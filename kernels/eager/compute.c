@@ -43,7 +43,7 @@ fnz_status fnzi_mem_job_check_types(const fnzi_mem_job *job, const fnz_arg *args
 }
 
 /* --- Evaluating ------------------------------------------------------------------------------- */
-static fnz_status evaluate(fnzi_mem_job *job, fnzi_krn_call *call) {
+static fnz_status compute_evaluate(fnzi_mem_job *job, fnzi_krn_call *call) {
   const fnzi_kernel *row = job->route->row;
   FNZ_TRY(fnzi_meta_evaluate_shape(call, row));
   if (!call->has_data)
@@ -71,7 +71,7 @@ static fnz_status give_outputs(fnzi_mem_job *job, fnzi_krn_call *call, fnz_statu
 static fnz_status compute(fnzi_mem_job *job, const fnz_arg *args) {
   fnzi_krn_call call;
   FNZ_TRY(fnzi_mem_job_open(job, args, &call));
-  fnz_status status = evaluate(job, &call);
+  fnz_status status = compute_evaluate(job, &call);
   if (status == FNZ_OK && call.has_data)
     fnzi_mem_shortcut_learn(job, &call);
   fnzi_mem_job_close(job, &call);

@@ -31,7 +31,7 @@ static bool next(reader *r, int64_t *out) {
   return true;
 }
 
-static fnz_status open_window(based *b, reader *r, fnz_arg *out) {
+static fnz_status on_bases_open_window(based *b, reader *r, fnz_arg *out) {
   int64_t base, rank = 0, sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   fnz_geometry g = {.sizes = sizes, .strides = strides};
   *out = (fnz_arg){.tag = FNZ_ARG_NONE};
@@ -56,12 +56,13 @@ static fnz_status open_window(based *b, reader *r, fnz_arg *out) {
   return FNZ_OK;
 }
 
-static fnz_status open_windows(based *b, const fnzi_param *p, const fnz_arg *given, fnz_arg *out) {
+static fnz_status on_bases_open_windows(based *b, const fnzi_param *p, const fnz_arg *given,
+                                        fnz_arg *out) {
   reader r = {given->u.list, given->tag == FNZ_ARG_LIST ? given->count : 0};
   fnz_arg *items;
   int64_t length;
   if (!p->is_list)
-    return open_window(b, &r, out);
+    return on_bases_open_window(b, &r, out);
   if (!next(&r, &length) || length > (int64_t)r.left)
     return bad_window(b);
   *out = (fnz_arg){.tag = FNZ_ARG_NONE};
@@ -69,7 +70,7 @@ static fnz_status open_windows(based *b, const fnzi_param *p, const fnz_arg *giv
     return FNZ_OK;
   FNZI_NEW(b->job->scratch, length, &items);
   for (int64_t i = 0; i < length; i++)
-    FNZ_TRY(open_window(b, &r, &items[i]));
+    FNZ_TRY(on_bases_open_window(b, &r, &items[i]));
   *out = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)length, .u.list = items};
   return FNZ_OK;
 }
@@ -101,7 +102,7 @@ static fnz_status make_args(based *b, fnz_arg **out) {
     const fnzi_param *p = &b->via->params[i];
     const fnz_arg *given = &b->job->args[fnzi_op_param(form, p->name)];
     if (p->is_write)
-      FNZ_TRY(open_windows(b, p, given, &(*out)[i]));
+      FNZ_TRY(on_bases_open_windows(b, p, given, &(*out)[i]));
     else
       (*out)[i] = *given;
   }

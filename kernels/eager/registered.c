@@ -6,8 +6,8 @@
 
 /* --- Routes ------------------------------------------------------------------------------------
  */
-static bool route_row(fnzi_mem_route *route, const fnzi_krn_registered *r, const fnz_op *via,
-                      fnzi_serve_fn *serve) {
+static bool registered_route_row(fnzi_mem_route *route, const fnzi_krn_registered *r,
+                                 const fnz_op *via, fnzi_serve_fn *serve) {
   route->registered = r;
   route->row = &r->row;
   route->via = via;
@@ -20,12 +20,12 @@ bool fnzi_mem_route_registered(const fnzi_krn_machine *m, const fnz_op *op, fnzi
   bool writes = op->kind != FNZI_KIND_FUNCTIONAL;
   const fnzi_krn_registered *r = fnzi_krn_registered_same(m, op);
   if (r && !r->kernel.meta)
-    return route_row(route, r, op, fnzi_serve_plain);
+    return registered_route_row(route, r, op, fnzi_serve_plain);
   if ((r = fnzi_krn_registered_structured(m, op)) != NULL)
-    return route_row(route, r, fnzi_krn_op_group(op),
-                     writes ? fnzi_serve_write : fnzi_serve_compute);
+    return registered_route_row(route, r, fnzi_krn_op_group(op),
+                                writes ? fnzi_serve_write : fnzi_serve_compute);
   r = writes && functional ? fnzi_krn_registered_same(m, functional) : NULL;
-  return r && route_row(route, r, functional, fnzi_serve_write);
+  return r && registered_route_row(route, r, functional, fnzi_serve_write);
 }
 
 static bool is_donor(const fnzi_krn_registered *r, const fnz_op *op) {
@@ -46,11 +46,11 @@ bool fnzi_mem_route_donor(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_
     const fnzi_krn_registered *r = m->registered.data[i];
     if (!is_donor(r, op))
       continue;
-    return route_row(route, r, r->kernel.op,
-                     r->kernel.op->is_view                 ? fnzi_serve_copy_views
-                     : fnzi_op_of_bases(op)                ? fnzi_serve_write_bases
-                     : r->kernel.op->kind == FNZI_KIND_OUT ? fnzi_serve_out_is_self
-                                                           : fnzi_serve_write_copies);
+    return registered_route_row(route, r, r->kernel.op,
+                                r->kernel.op->is_view                 ? fnzi_serve_copy_views
+                                : fnzi_op_of_bases(op)                ? fnzi_serve_write_bases
+                                : r->kernel.op->kind == FNZI_KIND_OUT ? fnzi_serve_out_is_self
+                                                                      : fnzi_serve_write_copies);
   }
   return false;
 }

@@ -71,8 +71,8 @@ static fnz_status write_window(fnzi_mem_job *job, fnzi_krn_array *window,
 
 /* The window that the scatter writes: the view of its base, with the scatter's arguments without
  * src. */
-static fnz_status open_window(fnzi_mem_job *job, const fnz_arg *args, const fnzi_krn_array *base,
-                              fnzi_krn_array **out) {
+static fnz_status scatter_copy_open_window(fnzi_mem_job *job, const fnz_arg *args,
+                                           const fnzi_krn_array *base, fnzi_krn_array **out) {
   const fnz_op *view = fnzi_meta_view_written_by(job->op);
   size_t count;
   fnz_geometry *windows;
@@ -88,7 +88,7 @@ static fnz_status scatter_args(fnzi_mem_job *job, const fnz_arg *args) {
   fnzi_krn_array *clone, *window;
   FNZ_TRY(two_tensors(job, args));
   FNZ_TRY(clone_strided(job, fnzi_krn_arg_array(&args[0]), &clone));
-  fnz_status status = open_window(job, args, clone, &window);
+  fnz_status status = scatter_copy_open_window(job, args, clone, &window);
   if (status == FNZ_OK) {
     status = write_window(job, window, fnzi_krn_arg_array(&args[1]));
     fnzi_krn_array_release(job->ctx, window);

@@ -63,7 +63,7 @@ static const shortcut *find_shortcut(const fnzi_mem_shortcuts *all, const fnz_re
 
 /* --- Learning --------------------------------------------------------------------------------- */
 /* Numbers and tensors of one dtype and shape, and nothing else. */
-static bool take_args(const fnzi_mem_job *job, const fnz_geometry *like, shortcut *s) {
+static bool shortcut_take_args(const fnzi_mem_job *job, const fnz_geometry *like, shortcut *s) {
   for (size_t i = 0; i < job->op->nparams; i++) {
     const fnzi_krn_array *a = fnzi_krn_arg_array(&job->args[i]);
     bool is_target = job->op->params[i].is_write;
@@ -106,7 +106,7 @@ void fnzi_mem_shortcut_learn(fnzi_mem_job *job, const fnzi_krn_call *call) {
   s.out = g->dtype;
   s.has_dims = g->rank > 0;
   fnz_error kept = job->ctx->error; /* the search for a shortcut is no failure of the call */
-  bool found = job->m->kernels->code(call, &s.code) && take_args(job, g, &s);
+  bool found = job->m->kernels->code(call, &s.code) && shortcut_take_args(job, g, &s);
   job->ctx->error = kept;
   const fnz_request same = {job->op, job->args, job->op->nparams, NULL, ""};
   const fnzi_krn_array *like;
@@ -167,8 +167,8 @@ static const void *load(const fnzi_meta_point_code *code, const unsigned char *f
   return room;
 }
 
-static void compute(const fnzi_meta_point_code *code, const void *const *in, fnz_dtype dtype,
-                    void *to, int64_t count) {
+static void shortcut_compute(const fnzi_meta_point_code *code, const void *const *in,
+                             fnz_dtype dtype, void *to, int64_t count) {
   double room[2 * FNZI_POINT_CHUNK]; /* c128 has 16 bytes */
   if (code->out == dtype) {
     code->run(to, in, count);
@@ -195,7 +195,8 @@ static void run(const fnzi_meta_point_code *code, const fnz_request *request,
           code->in[k].arg < 0 ? NULL : fnzi_krn_arg_array(&request->args[code->in[k].arg]);
       in[k] = a ? load(code, fnzi_krn_array_data(a) + (size_t)at * cell, n, room[k]) : room[k];
     }
-    compute(code, in, out->geometry.dtype, fnzi_krn_array_data(out) + (size_t)at * out->cell, n);
+    shortcut_compute(code, in, out->geometry.dtype,
+                     fnzi_krn_array_data(out) + (size_t)at * out->cell, n);
   }
 }
 

@@ -22,7 +22,7 @@ fnz_status fnzi_mem_job_copy_result(fnzi_mem_job *job, size_t k) {
   return FNZ_OK;
 }
 
-static fnz_status open_windows(fnzi_mem_job *job, bool copies) {
+static fnz_status view_open_windows(fnzi_mem_job *job, bool copies) {
   fnzi_krn_array *base = first_tensor(job), *window;
   fnz_geometry *windows;
   size_t count;
@@ -41,11 +41,11 @@ static fnz_status open_windows(fnzi_mem_job *job, bool copies) {
 }
 
 fnz_status fnzi_serve_view(fnzi_mem_job *job) {
-  return open_windows(job, false);
+  return view_open_windows(job, false);
 }
 
 fnz_status fnzi_serve_view_copy(fnzi_mem_job *job) {
-  return open_windows(job, true);
+  return view_open_windows(job, true);
 }
 
 fnz_status fnzi_serve_review(fnzi_mem_job *job) {

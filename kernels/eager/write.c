@@ -249,7 +249,7 @@ static fnz_status store_all(writing *w, fnzi_krn_array *const *results) {
 
 /* --- Results ----------------------------------------------------------------------------- */
 /* The argument that a result is; NULL for a result of its own, which may be a view. */
-static const fnz_arg *written_as(const fnzi_mem_job *job, uint32_t alias) {
+static const fnz_arg *write_written_as(const fnzi_mem_job *job, uint32_t alias) {
   for (size_t i = 0; alias && i < job->op->nparams; i++)
     if (job->op->params[i].is_write && job->op->params[i].alias == alias)
       return &job->args[i];
@@ -260,7 +260,7 @@ fnz_status fnzi_mem_job_give_returns(fnzi_mem_job *job, fnzi_krn_array *const *p
                                      size_t nplain) {
   size_t at = 0;
   for (size_t i = 0; i < job->op->nreturns; i++) {
-    const fnz_arg *written = written_as(job, job->op->returns[i].alias);
+    const fnz_arg *written = write_written_as(job, job->op->returns[i].alias);
     size_t rest = job->op->returns[i].is_list ? nplain : at + 1;
     if (written) {
       const fnz_arg *items = written->tag == FNZ_ARG_LIST ? written->u.list : written;
@@ -337,7 +337,7 @@ static fnz_status expect_strides(writing *w) {
   return FNZ_OK;
 }
 
-static fnz_status evaluate(writing *w) {
+static fnz_status write_evaluate(writing *w) {
   const fnzi_kernel *row = w->job->route->row;
   FNZ_TRY(expect_strides(w));
   FNZ_TRY(fnzi_meta_evaluate_shape(&w->call, row));
@@ -373,7 +373,7 @@ static fnz_status write_args(fnzi_mem_job *job, const fnz_arg *args) {
   if (w.ntargets > 0 && !fnzi_mem_job_is_generated(job))
     w.call.target = w.targets[0]->geometry.dtype;
   if (status == FNZ_OK)
-    status = evaluate(&w);
+    status = write_evaluate(&w);
   if (status == FNZ_OK && w.call.has_data && !w.formerly)
     fnzi_mem_shortcut_learn(job, &w.call);
   fnzi_mem_job_close(job, &w.call);

@@ -152,7 +152,8 @@ static bool checks_operands(const fnzi_mem_job *job) {
 }
 
 /* The parameter by which the operator gets what it writes. */
-static const fnzi_param *written_as(const fnzi_mem_job *job, const fnzi_krn_array *target) {
+static const fnzi_param *write_check_written_as(const fnzi_mem_job *job,
+                                                const fnzi_krn_array *target) {
   for (size_t i = 0; i < job->op->nparams; i++) {
     const fnz_arg *arg = &job->args[i];
     const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
@@ -170,7 +171,7 @@ fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
   checking c = {
       .job = job,
       .target = target,
-      .written = written_as(job, target),
+      .written = write_check_written_as(job, target),
       .call = {job->op, via, job->args, args, geometry_of, &c,
                job->route->is_pointwise || fnzi_op_is_elementwise(via) ||
                    via == &fnzi_ops[FNZI_ATEN_copy],

@@ -74,7 +74,7 @@ static const struct {
     {FNZI_ATEN_new_empty_strided, NULL, 0, false},
 };
 
-static fnz_status fill(fnzi_hash_call *h, const fnz_arg *number, bool like) {
+static fnz_status constants_fill(fnzi_hash_call *h, const fnz_arg *number, bool like) {
   fnzi_hash_value *self = NULL, *out;
   fnzi_cell cells[16];
   if (like)
@@ -98,7 +98,7 @@ fnz_status fnzi_hash_constant(fnzi_hash_call *h, bool *done) {
     *done = number.tag != FNZ_ARG_VALUE;
     if (!*done)
       return FNZ_OK;
-    return fill(h, &number, rows[i].like);
+    return constants_fill(h, &number, rows[i].like);
   }
   *done = false;
   return FNZ_OK;

@@ -53,7 +53,7 @@ static uint64_t call_print(const fnzi_hash_call *h, const fnz_op *op, const fnz_
   return print;
 }
 
-static fnz_status fill(fnzi_hash_call *h, uint64_t print, uint64_t number) {
+static fnz_status opaque_fill(fnzi_hash_call *h, uint64_t print, uint64_t number) {
   return fnzi_hash_result_series(h, NULL, (fnzi_cell){fnzi_hash_combine(print, number), 0});
 }
 
@@ -234,7 +234,7 @@ static fnz_status element(fnzi_hash_call *h, const fnz_op *op, uint32_t k) {
   if (status == FNZ_OK && !done)
     status = pointwise(h, &done);
   if (status == FNZ_OK && !done)
-    status = fill(h, call_print(h, op, args), 0);
+    status = opaque_fill(h, call_print(h, op, args), 0);
   h->op = list_op;
   h->args = list_args;
   return status;
@@ -297,7 +297,7 @@ fnz_status fnzi_hash_opaque(fnzi_hash_call *h) {
     else if (each != NULL)
       FNZ_TRY(element(h, each, (uint32_t)h->count));
     else
-      FNZ_TRY(fill(h, print, h->count));
+      FNZ_TRY(opaque_fill(h, print, h->count));
   }
   return FNZ_OK;
 }

@@ -87,7 +87,7 @@ fnz_status fnzi_shape_roi_pool(fnzi_krn_call *call) {
 }
 
 /* --- deform_conv2d ------------------------------------------------------------------------ */
-static fnz_status check_windows(fnzi_krn_call *call, fnzi_meta_deform *d) {
+static fnz_status boxes_check_windows(fnzi_krn_call *call, fnzi_meta_deform *d) {
   for (int i = 0; i < 2; i++) {
     int64_t reach, span;
     bool fits = d->stride[i] > 0 && d->dilation[i] > 0 && d->padding[i] >= 0 && d->kernel[i] > 0 &&
@@ -105,7 +105,8 @@ static fnz_status check_windows(fnzi_krn_call *call, fnzi_meta_deform *d) {
   return FNZ_OK;
 }
 
-static fnz_status check_channels(fnzi_krn_call *call, const fnzi_meta_deform *d, int64_t each) {
+static fnz_status boxes_check_channels(fnzi_krn_call *call, const fnzi_meta_deform *d,
+                                       int64_t each) {
   int64_t all = 0;
   bool fits = d->groups > 0 && d->parts > 0 && fnzi_mul_i64(each, d->groups, &all) &&
               all == d->channels && d->out_channels % d->groups == 0 && d->channels % d->parts == 0;
@@ -120,8 +121,8 @@ static fnz_status check_channels(fnzi_krn_call *call, const fnzi_meta_deform *d,
 }
 
 /* Offsets or masks: `each` numbers per place of the kernel, for each place of the result. */
-static fnz_status check_places(fnzi_krn_call *call, const fnzi_meta_deform *d, const char *name,
-                               int64_t each) {
+static fnz_status boxes_check_places(fnzi_krn_call *call, const fnzi_meta_deform *d,
+                                     const char *name, int64_t each) {
   FNZ_TRY(need_rank(call, name, 4));
   FNZ_TRY(need_type(call, name, true));
   FNZ_TRY(need_size(call, name, 0, d->batch));
@@ -157,11 +158,11 @@ fnz_status fnzi_meta_deform_read(fnzi_krn_call *call, fnzi_meta_deform *d) {
   read_pair(call, "stride_h", "stride_w", d->stride);
   read_pair(call, "pad_h", "pad_w", d->padding);
   read_pair(call, "dilation_h", "dilation_w", d->dilation);
-  FNZ_TRY(check_windows(call, d));
-  FNZ_TRY(check_channels(call, d, w[1]));
+  FNZ_TRY(boxes_check_windows(call, d));
+  FNZ_TRY(boxes_check_channels(call, d, w[1]));
   FNZ_TRY(need_size(call, "bias", 0, d->out_channels));
-  FNZ_TRY(check_places(call, d, "offset", 2));
-  return d->has_mask ? check_places(call, d, "mask", 1) : FNZ_OK;
+  FNZ_TRY(boxes_check_places(call, d, "offset", 2));
+  return d->has_mask ? boxes_check_places(call, d, "mask", 1) : FNZ_OK;
 }
 
 fnz_status fnzi_shape_deform_conv2d(fnzi_krn_call *call) {

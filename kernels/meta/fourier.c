@@ -68,8 +68,8 @@ static void others_of(const transform *t, int64_t *order) {
 
 /* Appends the result. Without elements it is row-major; elements are made of none by no transform.
  */
-static fnz_status add_result(fnzi_krn_call *call, const transform *t, fnz_dtype dtype,
-                             const int64_t *sizes, const int64_t *strides) {
+static fnz_status fourier_add_result(fnzi_krn_call *call, const transform *t, fnz_dtype dtype,
+                                     const int64_t *sizes, const int64_t *strides) {
   bool is_empty = false;
   for (uint32_t d = 0; d < t->self->rank; d++)
     is_empty = is_empty || sizes[d] == 0;
@@ -102,7 +102,7 @@ fnz_status fnzi_shape_fourier(fnzi_krn_call *call) {
     return fnzi_shape_add_like(call, t.self->dtype, t.self);
   sort_by_strides(t.self->strides, t.dims, t.count);
   strides_of(&t, t.self->strides, t.self->sizes, t.dims, t.count, strides);
-  return add_result(call, &t, t.self->dtype, t.self->sizes, strides);
+  return fourier_add_result(call, &t, t.self->dtype, t.self->sizes, strides);
 }
 
 static fnz_status check_last(const fnzi_krn_call *call, const transform *t) {
@@ -121,7 +121,8 @@ fnz_status fnzi_shape_fourier_of_real(fnzi_krn_call *call) {
     sizes[t.dims[t.count - 1]] = sizes[t.dims[t.count - 1]] / 2 + 1;
   sort_by_strides(t.self->strides, t.dims, t.count - 1);
   strides_of(&t, t.self->strides, sizes, t.dims, t.count, strides);
-  return add_result(call, &t, t.self->dtype == FNZ_F32 ? FNZ_C64 : FNZ_C128, sizes, strides);
+  return fourier_add_result(call, &t, t.self->dtype == FNZ_F32 ? FNZ_C64 : FNZ_C128, sizes,
+                            strides);
 }
 
 /* All dimensions but the last are transformed before it, and leave their order. */
@@ -150,5 +151,5 @@ fnz_status fnzi_shape_fourier_to_real(fnzi_krn_call *call) {
   }
   sizes[last] = length;
   strides_of(&t, have, sizes, &last, 1, strides);
-  return add_result(call, &t, t.self->dtype == FNZ_C64 ? FNZ_F32 : FNZ_F64, sizes, strides);
+  return fourier_add_result(call, &t, t.self->dtype == FNZ_C64 ? FNZ_F32 : FNZ_F64, sizes, strides);
 }

@@ -61,7 +61,7 @@ fnz_status fnzi_shape_pad_image(fnzi_krn_call *call) {
 }
 
 /* --- Columns of windows ------------------------------------------------------------------ */
-static fnz_status count_places(fnzi_krn_call *call, fnzi_meta_columns *c) {
+static fnz_status image_count_places(fnzi_krn_call *call, fnzi_meta_columns *c) {
   for (int i = 0; i < 2; i++) {
     if (c->kernel[i] < 1 || c->dilation[i] < 1 || c->stride[i] < 1 || c->padding[i] < 0)
       return fnzi_krn_call_refuse(
@@ -96,7 +96,7 @@ fnz_status fnzi_meta_columns_read(fnzi_krn_call *call, fnzi_meta_columns *out) {
     memcpy(c.size, sizes + 2, sizeof c.size);
   else
     FNZ_TRY(fnzi_krn_named_ints_of(call, "output_size", 2, 1, c.size));
-  FNZ_TRY(count_places(call, &c));
+  FNZ_TRY(image_count_places(call, &c));
   c.batch = sizes[0];
   if (!fnzi_mul_i64(c.kernel[0], c.kernel[1], &window) ||
       (has_image && !fnzi_mul_i64(sizes[1], window, &c.rows)))

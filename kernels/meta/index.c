@@ -69,7 +69,7 @@ static fnz_status check_fits(const fnzi_krn_call *call, uint32_t but, const char
 
 /* An index of one place per element, in self beside dim, and in src. Without elements it may have
  * any sizes. */
-static fnz_status check_places(const fnzi_krn_call *call) {
+static fnz_status index_check_places(const fnzi_krn_call *call) {
   const fnzi_krn_array *src = fnzi_krn_named_array(call, "src");
   uint32_t dim;
   if (fnzi_krn_array_numel(fnzi_krn_named_array(call, "index")) == 0)
@@ -120,7 +120,7 @@ static fnz_status check_reduction(const fnzi_krn_call *call) {
 fnz_status fnzi_shape_scatter(fnzi_krn_call *call) {
   FNZ_TRY(check_reduction(call));
   FNZ_TRY(check_elements(call));
-  FNZ_TRY(check_places(call));
+  FNZ_TRY(index_check_places(call));
   FNZ_TRY(fnzi_shape_row_major(call));
   return fnzi_meta_number_check(call, "value");
 }
@@ -240,7 +240,7 @@ static fnz_status add_like_index(fnzi_krn_call *call) {
 
 fnz_status fnzi_shape_gather(fnzi_krn_call *call) {
   FNZ_TRY(check_elements(call));
-  FNZ_TRY(check_places(call));
+  FNZ_TRY(index_check_places(call));
   return add_like_index(call);
 }
 

@@ -26,8 +26,9 @@ static fnz_status check_inner(fnzi_krn_call *call, const fnz_geometry *q, const 
 
 /* The batch dimensions; with grouped heads the heads of key and value count as the query's. `sizes`
  * is memory for a changed copy. */
-static fnz_status batch_of(fnzi_krn_call *call, const fnz_geometry *g, const fnz_geometry *q,
-                           bool grouped, int64_t *sizes, fnz_geometry *out) {
+static fnz_status attention_batch_of(fnzi_krn_call *call, const fnz_geometry *g,
+                                     const fnz_geometry *q, bool grouped, int64_t *sizes,
+                                     fnz_geometry *out) {
   *out = *g;
   out->rank = g->rank - 2;
   if (!grouped || g->rank < 3 || q->rank < 3)
@@ -49,9 +50,9 @@ static fnz_status attend(fnzi_krn_call *call, int64_t *sizes, uint32_t *rank) {
   int64_t room[2][FNZ_MAX_RANK];
   fnz_geometry batch[3];
   FNZ_TRY(check_inner(call, q, k, v));
-  FNZ_TRY(batch_of(call, q, q, false, NULL, &batch[0]));
-  FNZ_TRY(batch_of(call, k, q, grouped, room[0], &batch[1]));
-  FNZ_TRY(batch_of(call, v, q, grouped, room[1], &batch[2]));
+  FNZ_TRY(attention_batch_of(call, q, q, false, NULL, &batch[0]));
+  FNZ_TRY(attention_batch_of(call, k, q, grouped, room[0], &batch[1]));
+  FNZ_TRY(attention_batch_of(call, v, q, grouped, room[1], &batch[2]));
   const fnz_geometry *const all[] = {&batch[0], &batch[1], &batch[2]};
   FNZ_TRY(fnzi_meta_broadcast(call, all, 3, rank, sizes));
   if (*rank > FNZ_MAX_RANK - 2)
@@ -92,7 +93,8 @@ static bool is_fused(const fnzi_krn_call *call, uint32_t rank) {
 }
 
 /* `fused`: the result lies in memory as the query does. */
-static fnz_status add_result(fnzi_krn_call *call, int64_t *sizes, uint32_t *rank, bool fused) {
+static fnz_status attention_add_result(fnzi_krn_call *call, int64_t *sizes, uint32_t *rank,
+                                       bool fused) {
   const fnz_geometry *q = fnzi_krn_call_geometry(call, 0);
   FNZ_TRY(attend(call, sizes, rank));
   FNZ_TRY(check_mask(call, sizes, *rank));
@@ -105,14 +107,14 @@ static fnz_status add_result(fnzi_krn_call *call, int64_t *sizes, uint32_t *rank
 fnz_status fnzi_shape_attention(fnzi_krn_call *call) {
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
-  return add_result(call, sizes, &rank, false);
+  return attention_add_result(call, sizes, &rank, false);
 }
 
 /* The second result is logsumexp of the scores, (batch, heads, query length) in float. */
 fnz_status fnzi_shape_flash_attention(fnzi_krn_call *call) {
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
-  FNZ_TRY(add_result(call, sizes, &rank, true));
+  FNZ_TRY(attention_add_result(call, sizes, &rank, true));
   if (rank != 4)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "query has %u dimensions; it needs 4",
                                 rank);

@@ -16,7 +16,7 @@ static fnz_status padding(fnzi_krn_call *call, fnzi_meta_conv *c) {
   return FNZ_OK;
 }
 
-static fnz_status check_numbers(fnzi_krn_call *call, const fnzi_meta_conv *c) {
+static fnz_status conv_check_numbers(fnzi_krn_call *call, const fnzi_meta_conv *c) {
   for (uint32_t i = 0; i < c->spatial; i++)
     if (c->stride[i] < 1 || c->dilation[i] < 1 || c->left[i] < 0 || c->kernel[i] < 1)
       return fnzi_krn_call_refuse(
@@ -28,8 +28,8 @@ static fnz_status check_numbers(fnzi_krn_call *call, const fnzi_meta_conv *c) {
   return FNZ_OK;
 }
 
-static fnz_status check_channels(fnzi_krn_call *call, fnzi_meta_conv *c,
-                                 const fnz_geometry *weight) {
+static fnz_status conv_check_channels(fnzi_krn_call *call, fnzi_meta_conv *c,
+                                      const fnz_geometry *weight) {
   int64_t first = weight->sizes[0], second = weight->sizes[1];
   c->groups = fnzi_krn_named_int(call, "groups", 1);
   bool fits = c->groups > 0 && first > 0 && first % c->groups == 0;
@@ -63,7 +63,7 @@ static int64_t spread(const fnzi_meta_conv *c, uint32_t i) {
   return sum;
 }
 
-static fnz_status count_places(fnzi_krn_call *call, fnzi_meta_conv *c) {
+static fnz_status conv_count_places(fnzi_krn_call *call, fnzi_meta_conv *c) {
   for (uint32_t i = 0; i < c->spatial; i++) {
     int64_t padded;
     fnzi_meta_slide w = {.in = c->in[i], .kernel = c->kernel[i], .stride = c->stride[i]};
@@ -107,9 +107,9 @@ fnz_status fnzi_meta_conv_read(fnzi_krn_call *call, fnzi_meta_conv *out) {
   FNZ_TRY(fnzi_krn_named_ints_of(call, "stride", c.spatial, 1, c.stride));
   FNZ_TRY(fnzi_krn_named_ints_of(call, "dilation", c.spatial, 1, c.dilation));
   FNZ_TRY(padding(call, &c));
-  FNZ_TRY(check_numbers(call, &c));
-  FNZ_TRY(check_channels(call, &c, weight));
-  FNZ_TRY(count_places(call, &c));
+  FNZ_TRY(conv_check_numbers(call, &c));
+  FNZ_TRY(conv_check_channels(call, &c, weight));
+  FNZ_TRY(conv_count_places(call, &c));
   *out = c;
   return FNZ_OK;
 }

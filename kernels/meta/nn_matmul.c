@@ -28,7 +28,7 @@ static fnz_status check(fnzi_krn_call *call, const fnz_geometry *a, const fnz_ge
 }
 
 /* The leading dimensions of a factor as a geometry of their own. */
-static fnz_geometry batch_of(const fnz_geometry *g) {
+static fnz_geometry matmul_batch_of(const fnz_geometry *g) {
   fnz_geometry batch = *g;
   batch.rank = g->rank > 2 ? g->rank - 2 : 0;
   return batch;
@@ -39,7 +39,7 @@ static fnz_status product(fnzi_krn_call *call, const fnz_geometry *a, const fnz_
                           bool transposed) {
   int64_t sizes[FNZ_MAX_RANK + 2];
   uint32_t rank = 0;
-  fnz_geometry batch_a = batch_of(a), batch_b = batch_of(b);
+  fnz_geometry batch_a = matmul_batch_of(a), batch_b = matmul_batch_of(b);
   uint32_t depth = b->rank == 1 ? 0 : b->rank - (transposed ? 1 : 2);
   if (a->sizes[a->rank - 1] != b->sizes[depth])
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "sizes [%s] and [%s] cannot be multiplied",

@@ -27,7 +27,7 @@ static fnz_status open_image(fnzi_krn_call *call, fnzi_meta_pool *p) {
   return FNZ_OK;
 }
 
-static fnz_status check_windows(fnzi_krn_call *call, const fnzi_meta_pool *p) {
+static fnz_status pool_check_windows(fnzi_krn_call *call, const fnzi_meta_pool *p) {
   for (uint32_t i = 0; i < p->spatial; i++) {
     if (p->kernel[i] < 1 || p->stride[i] < 1 || p->dilation[i] < 1)
       return fnzi_krn_call_refuse(
@@ -57,7 +57,7 @@ fnz_status fnzi_meta_pool_read(fnzi_krn_call *call, fnzi_meta_pool *out) {
     memcpy(p.stride, p.kernel, sizeof p.stride);
   FNZ_TRY(fnzi_krn_named_ints_of(call, "padding", p.spatial, 0, p.padding));
   FNZ_TRY(fnzi_krn_named_ints_of(call, "dilation", p.spatial, 1, p.dilation));
-  FNZ_TRY(check_windows(call, &p));
+  FNZ_TRY(pool_check_windows(call, &p));
   for (uint32_t i = 0; i < p.spatial; i++) {
     fnzi_meta_slide w = {p.in[i],       p.kernel[i],
                          p.stride[i],   p.padding[i],
@@ -100,7 +100,7 @@ static fnz_status add(fnzi_krn_call *call, const fnzi_meta_pool *p, fnz_dtype dt
   return fnzi_shape_add_image(call, dtype, g->rank, sizes, g);
 }
 
-static fnz_status check_numbers(const fnzi_krn_call *call) {
+static fnz_status pool_check_numbers(const fnzi_krn_call *call) {
   if (fnzi_krn_call_geometry(call, 0)->dtype == FNZ_BOOL)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "not for bool; cast the input to numbers");
   return FNZ_OK;
@@ -108,14 +108,14 @@ static fnz_status check_numbers(const fnzi_krn_call *call) {
 
 fnz_status fnzi_shape_pool(fnzi_krn_call *call) {
   fnzi_meta_pool p;
-  FNZ_TRY(check_numbers(call));
+  FNZ_TRY(pool_check_numbers(call));
   FNZ_TRY(fnzi_meta_pool_read(call, &p));
   return add(call, &p, fnzi_krn_call_geometry(call, 0)->dtype);
 }
 
 fnz_status fnzi_shape_pool_indices(fnzi_krn_call *call) {
   fnzi_meta_pool p;
-  FNZ_TRY(check_numbers(call));
+  FNZ_TRY(pool_check_numbers(call));
   FNZ_TRY(fnzi_meta_pool_read(call, &p));
   FNZ_TRY(add(call, &p, fnzi_krn_call_geometry(call, 0)->dtype));
   return add(call, &p, FNZ_I64);

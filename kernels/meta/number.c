@@ -8,7 +8,7 @@
 
 /* --- What an element type holds --------------------------------------------------------------- */
 /* The largest finite number, infinity where numbers become infinite at most. */
-static double largest(fnz_dtype dtype) {
+static double number_largest(fnz_dtype dtype) {
   if (dtype == FNZ_F16)
     return 65504;
   if (dtype == FNZ_BF16)
@@ -42,10 +42,10 @@ static bool integer_holds(fnz_dtype dtype, const fnz_arg *number, double value) 
 }
 
 static bool float_holds(fnz_dtype dtype, double value) {
-  return !(fabs(value) > largest(dtype)) || isinf(value);
+  return !(fabs(value) > number_largest(dtype)) || isinf(value);
 }
 
-static bool holds(fnz_dtype dtype, const fnz_arg *number, double value) {
+static bool number_holds(fnz_dtype dtype, const fnz_arg *number, double value) {
   return fnzi_is_integer(dtype) ? integer_holds(dtype, number, value) : float_holds(dtype, value);
 }
 
@@ -62,7 +62,7 @@ fnz_status fnzi_meta_number_check(const fnzi_krn_call *call, const char *name) {
   const fnz_arg *number = fnzi_krn_named(call, name);
   fnz_dtype dtype = call->outputs[0]->geometry.dtype;
   bool is_plain = number && (number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_FLOAT);
-  if (!is_plain || dtype == FNZ_BOOL || holds(dtype, number, fnzi_krn_number_float(number)))
+  if (!is_plain || dtype == FNZ_BOOL || number_holds(dtype, number, fnzi_krn_number_float(number)))
     return FNZ_OK;
   return refuse(call, name, number, dtype);
 }
@@ -97,13 +97,13 @@ static bool is_taken(fnzi_number_kind as, fnz_dtype dtype, const fnz_arg *number
     return value >= 0;
   if (as == FNZI_NUMBER_LOWER || as == FNZI_NUMBER_UPPER)
     return bounds(dtype, number, value, as == FNZI_NUMBER_LOWER);
-  if (as == FNZI_NUMBER_RANGE && !(value >= 0 && value <= largest(dtype) && isfinite(value)))
+  if (as == FNZI_NUMBER_RANGE && !(value >= 0 && value <= number_largest(dtype) && isfinite(value)))
     return false;
-  return holds(dtype, number, as == FNZI_NUMBER_OPPOSITE ? -value : value);
+  return number_holds(dtype, number, as == FNZI_NUMBER_OPPOSITE ? -value : value);
 }
 
 /* Finds the kind of the number of this parameter; false if no row has it. */
-static bool find(const fnz_op *op, const char *parameter, fnzi_number_kind *out) {
+static bool number_find(const fnz_op *op, const char *parameter, fnzi_number_kind *out) {
   for (size_t k = 0; k < FNZI_FACT_ROWS; k++)
     for (size_t i = 0; i < FNZI_FACT_PARAMS && fnzi_fact_of(op, k)->numbers[i].param; i++)
       if (strcmp(fnzi_fact_of(op, k)->numbers[i].param, parameter) == 0) {
@@ -143,7 +143,7 @@ fnz_status fnzi_meta_numbers_check(const fnzi_krn_call *call) {
       continue;
     const char *name = fnzi_op_canonical(call->op)->params[i].name;
     fnzi_number_kind as;
-    if (!find(call->op, name, &as))
+    if (!number_find(call->op, name, &as))
       continue;
     fnz_dtype dtype = type_of(as, computed, number);
     if (!is_taken(as, dtype, number))

@@ -128,7 +128,7 @@ static fnz_dtype computed_dtype(const fnzi_krn_call *call, const fnzi_meta_point
 }
 
 /* The largest finite number. */
-static double largest(fnz_dtype dtype) {
+static double point_choose_largest(fnz_dtype dtype) {
   if (dtype == FNZ_F16)
     return 65504;
   if (dtype == FNZ_BF16)
@@ -154,9 +154,9 @@ static double implied(const fnzi_krn_call *call, fnz_dtype compute, const operan
   case FROM_ELSE:
     return fnzi_krn_named_float(call, o->arg, o->number);
   case FROM_ELSE_LARGEST:
-    return fnzi_krn_named_float(call, o->arg, largest(compute));
+    return fnzi_krn_named_float(call, o->arg, point_choose_largest(compute));
   case FROM_ELSE_LOWEST:
-    return fnzi_krn_named_float(call, o->arg, -largest(compute));
+    return fnzi_krn_named_float(call, o->arg, -point_choose_largest(compute));
   case FROM_NOTHING:
   case FROM_ARG:
   case FROM_NUMBER:
@@ -202,7 +202,7 @@ static bool is_by_data(const fnzi_krn_call *call, const use *row) {
   return i >= 0 && (call->by_data >> i & 1) != 0;
 }
 
-static bool holds(const fnzi_krn_call *call, fnz_dtype compute, const use *row) {
+static bool point_choose_holds(const fnzi_krn_call *call, fnz_dtype compute, const use *row) {
   const fnz_arg *arg = row->arg ? fnzi_krn_named(call, row->arg) : NULL;
   bool is_none = !arg || arg->tag == FNZ_ARG_NONE;
   switch (row->when) {
@@ -241,7 +241,7 @@ static const use *find_use(const fnzi_krn_call *call, fnzi_meta_point_choice *c)
       return NULL;
     bool scales = is_by_data(call, row) && row->when == WHEN_DIFFERS;
     c->by_data = c->by_data || (is_by_data(call, row) && !scales);
-    if (scales || holds(call, c->compute, row))
+    if (scales || point_choose_holds(call, c->compute, row))
       return row;
   }
   return NULL;

@@ -104,13 +104,13 @@ static fnz_status check_ends(const fnzi_krn_call *call, fnz_dtype dtype, int64_t
                               fnzi_dtype(dtype)->name, (long long)from, (long long)last);
 }
 
-static fnz_dtype dtype_of(const fnzi_krn_call *call) {
+static fnz_dtype integers_dtype_of(const fnzi_krn_call *call) {
   return call->outputs[0]->geometry.dtype;
 }
 
 static fnz_status from_to(const fnzi_krn_call *call, int64_t from, int64_t last,
                           fnzi_meta_integers *out) {
-  FNZ_TRY(check_ends(call, dtype_of(call), from, last));
+  FNZ_TRY(check_ends(call, integers_dtype_of(call), from, last));
   const uint64_t range = (uint64_t)last - (uint64_t)from + 1;
   *out = (fnzi_meta_integers){range, from, range >= UINT64_C(1) << 28 || range == 0};
   return FNZ_OK;
@@ -119,9 +119,9 @@ static fnz_status from_to(const fnzi_krn_call *call, int64_t from, int64_t last,
 static fnz_status between(const fnzi_krn_call *call, int64_t from, int64_t to,
                           fnzi_meta_integers *out) {
   if (from >= to)
-    return check_ends(call, dtype_of(call), from, to - (to > INT64_MIN));
-  if (digits_of(dtype_of(call)))
-    move_ends(dtype_of(call), &from, &to);
+    return check_ends(call, integers_dtype_of(call), from, to - (to > INT64_MIN));
+  if (digits_of(integers_dtype_of(call)))
+    move_ends(integers_dtype_of(call), &from, &to);
   return from_to(call, from, to - (to > INT64_MIN), out);
 }
 
@@ -131,7 +131,7 @@ fnz_status fnzi_meta_randint(const fnzi_krn_call *call, int64_t high, fnzi_meta_
 
 /* From a start to the largest number of the type; from the least integer, all of 64 bits. */
 static fnz_status from_on(const fnzi_krn_call *call, int64_t from, fnzi_meta_integers *out) {
-  const fnz_dtype dtype = dtype_of(call);
+  const fnz_dtype dtype = integers_dtype_of(call);
   const int digits = digits_of(dtype);
   int64_t last = digits ? (int64_t)1 << digits : most_of(dtype), none = 0;
   if (from == INT64_MIN) {
@@ -148,7 +148,7 @@ fnz_status fnzi_meta_random(const fnzi_krn_call *call, fnzi_meta_integers *out) 
   const int64_t start = fnzi_krn_named_int(call, "from", 0);
   if (!from && !to) {
     /* Without ends: all numbers of the type from 0 on. */
-    const fnz_dtype dtype = dtype_of(call);
+    const fnz_dtype dtype = integers_dtype_of(call);
     const int digits = digits_of(dtype);
     if (most_of(dtype) < 0)
       return check_ends(call, dtype, 0, -1);

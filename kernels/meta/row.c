@@ -66,43 +66,43 @@ static bool sums_in_order(const fnzi_krn_call *call) {
   return fnzi_is_contiguous(g) || !fnzi_is_dense(g);
 }
 
-static fnz_dtype dtype_of(const fnzi_krn_call *call) {
+static fnz_dtype row_dtype_of(const fnzi_krn_call *call) {
   return fnzi_krn_call_geometry(call, 0)->dtype;
 }
 
 /* No kernel of a row converts. */
 static bool has_types(const fnzi_krn_call *call, fnz_dtype result) {
-  fnz_dtype dtype = dtype_of(call);
+  fnz_dtype dtype = row_dtype_of(call);
   bool computes = dtype == FNZ_F32 || dtype == FNZ_F64 || dtype == FNZ_I64 || dtype == FNZ_BOOL;
   return computes && call->outputs[0]->place.dtype == result;
 }
 
 /* takes_<types>() of row_ops.def. */
 static bool takes_sums(const fnzi_krn_call *call) {
-  fnz_dtype dtype = dtype_of(call);
+  fnz_dtype dtype = row_dtype_of(call);
   return dtype != FNZ_BOOL && sums_in_order(call) && has_types(call, dtype);
 }
 
 static bool takes_folds(const fnzi_krn_call *call) {
-  fnz_dtype dtype = dtype_of(call);
+  fnz_dtype dtype = row_dtype_of(call);
   return has_types(call, dtype) && (dtype == FNZ_BOOL) == (call->row->mode == FNZI_MODE_any ||
                                                            call->row->mode == FNZI_MODE_all);
 }
 
 static bool takes_places(const fnzi_krn_call *call) {
-  return dtype_of(call) != FNZ_BOOL && has_types(call, FNZ_I64);
+  return row_dtype_of(call) != FNZ_BOOL && has_types(call, FNZ_I64);
 }
 
 static bool takes_floats(const fnzi_krn_call *call) {
-  fnz_dtype dtype = dtype_of(call);
+  fnz_dtype dtype = row_dtype_of(call);
   return fnzi_is_float(dtype) && has_types(call, dtype);
 }
 
 static bool takes_singles(const fnzi_krn_call *call) {
-  return dtype_of(call) == FNZ_F32 && has_types(call, FNZ_F32);
+  return row_dtype_of(call) == FNZ_F32 && has_types(call, FNZ_F32);
 }
 
-static bool find(fnzi_krn_call *call, fnzi_meta_row *out) {
+static bool row_find(fnzi_krn_call *call, fnzi_meta_row *out) {
   switch (call->row->run) {
 #define ROW(run, over, types, ...)                                                                 \
   case FNZI_RUN_##run:                                                                             \
@@ -117,7 +117,7 @@ bool fnzi_meta_by_rows(fnzi_krn_call *call, fnzi_meta_row *out) {
   const fnzi_krn_array *x =
       call->row && call->op->nparams ? fnzi_krn_arg_array(&call->args[0]) : NULL;
   *out = (fnzi_meta_row){.length = 1, .args = {0, -1, -1}};
-  if (!x || call->noutputs == 0 || call->noutputs > FNZI_ROW_RESULTS || !find(call, out))
+  if (!x || call->noutputs == 0 || call->noutputs > FNZI_ROW_RESULTS || !row_find(call, out))
     return false;
   for (uint32_t d = x->place.rank - out->dims; d < x->place.rank; d++)
     out->length *= x->place.sizes[d];
@@ -162,7 +162,8 @@ static double eps_of(const fnzi_krn_call *call) {
 
 /* The default of an RMS norm is that of the type it computes in. */
 static double eps_of_type_of(const fnzi_krn_call *call) {
-  return fnzi_krn_named_float(call, "eps", dtype_of(call) == FNZ_F64 ? DBL_EPSILON : FLT_EPSILON);
+  return fnzi_krn_named_float(call, "eps",
+                              row_dtype_of(call) == FNZ_F64 ? DBL_EPSILON : FLT_EPSILON);
 }
 
 double fnzi_meta_row_parameter(const fnzi_krn_call *call) {

@@ -285,7 +285,7 @@ static inline void exp_at(double most, const double *x, double *y, fnzi_row_doub
   }
 }
 
-static double row_exp(double most, const double *x, double *y, int64_t count) {
+static double folds_row_exp(double most, const double *x, double *y, int64_t count) {
   const int64_t rest = count % FNZI_FOLD_SUMS, full = count - rest;
   fnzi_row_doubles sums[SUM_PARTS] = {{0}}, none[SUM_PARTS] = {{0}};
   double room[FNZI_FOLD_SUMS] = {0}, lanes[FNZI_FOLD_SUMS], sum = 0;
@@ -302,7 +302,7 @@ static double row_exp(double most, const double *x, double *y, int64_t count) {
   return sum;
 }
 
-static void row_divide(double by, double *x, int64_t count) {
+static void folds_row_divide(double by, double *x, int64_t count) {
   for (int64_t i = 0; i < count; i++)
     x[i] /= by;
 }
@@ -438,8 +438,8 @@ const fnzi_folds FNZI_ISA_NAME(fnzi_folds_of) = {
     {product_32, product_64},
     {distances_float, distances_double},
     cascade,
-    row_exp,
-    row_divide,
+    folds_row_exp,
+    folds_row_divide,
     {fold_F16, fold_BF16},
     {fold_cascade_F16, fold_cascade_BF16},
     {multiply_F16, multiply_BF16}};

@@ -310,7 +310,8 @@ static void row_greatest(float *most, const float *x, int64_t step, int64_t coun
   }
 }
 
-static void row_exp(fnzi_row_sums *state, float most, const float *x, float *y, int64_t count) {
+static void rows_f32_row_exp(fnzi_row_sums *state, float most, const float *x, float *y,
+                             int64_t count) {
   sums s = open_sums(state);
   vec found[PARTS];
   int64_t full = count - count % FNZI_ROW_LANES;
@@ -332,7 +333,7 @@ static void row_exp(fnzi_row_sums *state, float most, const float *x, float *y, 
   close_sums(state, &s);
 }
 
-static void row_divide(float by, const float *x, float *y, int64_t count) {
+static void rows_f32_row_divide(float by, const float *x, float *y, int64_t count) {
   int64_t i = 0;
   for (; i + WIDTH <= count; i += WIDTH)
     store(y + i, load(x + i) / by);
@@ -621,8 +622,8 @@ static void row_bag(const fnzi_row_bag *b, float *to) {
 #include "kernels/rows/panels.h"
 
 const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
-                                                row_exp,
-                                                row_divide,
+                                                rows_f32_row_exp,
+                                                rows_f32_row_divide,
                                                 row_sum,
                                                 row_squares,
                                                 row_rounded_squares,

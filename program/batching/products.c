@@ -150,8 +150,8 @@ fnz_status fnzi_batch_linear(fnzi_batch_node *v) {
 
 /* --- einsum ----------------------------------------------------------------------------------- */
 
-static fnz_status put_levels(const fnzi_batch_node *v, uint32_t levels, const char *letters,
-                             fnz_buffer *out) {
+static fnz_status products_put_levels(const fnzi_batch_node *v, uint32_t levels,
+                                      const char *letters, fnz_buffer *out) {
   for (uint32_t k = 0; k < v->regions->nlevels; k++)
     if (levels >> k & 1)
       FNZ_TRY(fnzi_put(v->regions->p->ctx, out, &letters[k], 1));
@@ -187,12 +187,12 @@ static fnz_status put_equation(const fnzi_batch_node *v, const char *equation, f
   for (uint32_t i = 0; i < tensors->count; i++) {
     size_t size = strcspn(at, arrow ? ",-" : ",");
     FNZ_TRY(fnzi_put_text(ctx, out, i ? "," : ""));
-    FNZ_TRY(put_levels(v, fnzi_batch_levels(v, &tensors->u.list[i]), letters, out));
+    FNZ_TRY(products_put_levels(v, fnzi_batch_levels(v, &tensors->u.list[i]), letters, out));
     FNZ_TRY(fnzi_put(ctx, out, at, size));
     at += size + (at[size] == ',');
   }
   FNZ_TRY(fnzi_put_text(ctx, out, "->"));
-  FNZ_TRY(put_levels(v, v->all, letters, out));
+  FNZ_TRY(products_put_levels(v, v->all, letters, out));
   return arrow ? fnzi_put_text(ctx, out, arrow + 2) : put_implied(v, equation, out);
 }
 

@@ -81,7 +81,7 @@ typedef struct filling {
 
 /* Places levels after the filled elements, until these reach `stride` or all levels have a place.
  * False where 64 bits are exceeded. */
-static bool put_levels(filling *f, int64_t stride) {
+static bool shape_put_levels(filling *f, int64_t stride) {
   while (f->left > 0 && f->filled != stride) {
     f->strides[--f->left] = f->filled;
     if (!fnzi_mul_i64(f->filled, f->sizes[f->left], &f->filled))
@@ -100,7 +100,7 @@ static bool fill_gaps(const fnz_geometry *g, const int64_t *sizes, uint32_t n, i
     int d = next_dim(g, f.filled, done);
     if (d < 0)
       break;
-    if (!put_levels(&f, g->strides[d]) || g->strides[d] != f.filled ||
+    if (!shape_put_levels(&f, g->strides[d]) || g->strides[d] != f.filled ||
         !fnzi_mul_i64(f.filled, g->sizes[d], &f.filled))
       return false;
     done[d] = true;
@@ -108,7 +108,7 @@ static bool fill_gaps(const fnz_geometry *g, const int64_t *sizes, uint32_t n, i
   for (uint32_t d = 0; d < g->rank; d++)
     if (!done[d] && g->sizes[d] != 1)
       return false;
-  return put_levels(&f, -1);
+  return shape_put_levels(&f, -1);
 }
 
 /* The recorded strides are those within one element of the batch. If the tensor and the levels fill

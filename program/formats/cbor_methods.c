@@ -29,7 +29,8 @@ fnz_status fnzi_cbor_check_method(fnz_context *ctx, const char *name, size_t siz
                    name, FNZI_CBOR_METHOD_NAME);
 }
 
-static fnz_status read_name(fnzi_decoder *d, fnzi_arena *arena, fnzi_map *seen, const char **out) {
+static fnz_status cbor_methods_read_name(fnzi_decoder *d, fnzi_arena *arena, fnzi_map *seen,
+                                         const char **out) {
   uint64_t there;
   FNZ_TRY(fnzi_decode_kind(d, FNZI_CBOR_TEXT));
   if (!is_name(d->item.data, d->item.n))
@@ -43,7 +44,7 @@ static fnz_status read_name(fnzi_decoder *d, fnzi_arena *arena, fnzi_map *seen, 
   return fnzi_map_set(seen, *out, strlen(*out), 1);
 }
 
-static fnz_status read_key(fnzi_decoder *d, uint64_t wanted) {
+static fnz_status cbor_methods_read_key(fnzi_decoder *d, uint64_t wanted) {
   FNZ_TRY(fnzi_decode_kind(d, FNZI_CBOR_UINT));
   if (d->item.n == wanted)
     return FNZ_OK;
@@ -54,15 +55,15 @@ static fnz_status read_key(fnzi_decoder *d, uint64_t wanted) {
                           (unsigned long long)d->item.n, (unsigned long long)wanted);
 }
 
-static fnz_status read_names(fnzi_decoder *d, fnzi_arena *arena, const char ***names,
-                             size_t *count) {
+static fnz_status cbor_methods_read_names(fnzi_decoder *d, fnzi_arena *arena, const char ***names,
+                                          size_t *count) {
   fnzi_map seen;
   FNZ_TRY(fnzi_cbor_head(d, FNZI_CBOR_METHODS_MAGIC, FNZI_CBOR_METHODS_VERSION));
   FNZ_TRY(fnzi_decode_kind(d, FNZI_CBOR_MAP));
   if (d->item.n != FNZI_CBOR_METHODS_BLOBS + 1)
     return fnzi_decode_fail(d, FNZ_CLASS_TYPE, "%llu fields, expected %d",
                             (unsigned long long)d->item.n, FNZI_CBOR_METHODS_BLOBS + 1);
-  FNZ_TRY(read_key(d, FNZI_CBOR_METHODS_NAMES));
+  FNZ_TRY(cbor_methods_read_key(d, FNZI_CBOR_METHODS_NAMES));
   FNZ_TRY(fnzi_decode_array(d, count));
   if (!*count)
     return fnzi_decode_fail(d, FNZ_CLASS_TYPE, "no method");
@@ -73,21 +74,21 @@ static fnz_status read_names(fnzi_decoder *d, fnzi_arena *arena, const char ***n
   fnzi_map_init(&seen, d->ctx);
   fnz_status status = FNZ_OK;
   for (size_t i = 0; i < *count && status == FNZ_OK; i++)
-    status = read_name(d, arena, &seen, &(*names)[i]);
+    status = cbor_methods_read_name(d, arena, &seen, &(*names)[i]);
   fnzi_map_free(&seen);
   return status;
 }
 
-static fnzi_decoder begin(fnz_context *ctx, const char *bytes, size_t size) {
+static fnzi_decoder cbor_methods_begin(fnz_context *ctx, const char *bytes, size_t size) {
   return (fnzi_decoder){.ctx = ctx, .start = bytes, .at = bytes, .end = bytes + size};
 }
 
 /* Fails with the names of the methods, as many as fit in the message. */
-static fnz_status refuse(fnzi_decoder *d, fnzi_arena *arena) {
+static fnz_status cbor_methods_refuse(fnzi_decoder *d, fnzi_arena *arena) {
   const char **names;
   size_t count, used = 0;
   char list[200] = "";
-  FNZ_TRY(read_names(d, arena, &names, &count));
+  FNZ_TRY(cbor_methods_read_names(d, arena, &names, &count));
   for (size_t i = 0; i < count && used < sizeof list; i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
   return fnzi_fail(d->ctx, FNZ_CLASS_ARGUMENT, NULL,
@@ -98,9 +99,9 @@ static fnz_status refuse(fnzi_decoder *d, fnzi_arena *arena) {
 
 fnz_status fnzi_cbor_refuse_methods(fnz_context *ctx, const char *bytes, size_t size) {
   fnzi_arena arena;
-  fnzi_decoder d = begin(ctx, bytes, size);
+  fnzi_decoder d = cbor_methods_begin(ctx, bytes, size);
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = refuse(&d, &arena);
+  fnz_status status = cbor_methods_refuse(&d, &arena);
   fnzi_arena_free(&arena);
   return status;
 }
@@ -115,10 +116,10 @@ typedef struct reading {
   size_t nblobs, used_blobs;
 } reading;
 
-static fnz_status read_blobs(reading *all) {
+static fnz_status cbor_methods_read_blobs(reading *all) {
   fnz_program *p = all->set->programs[0];
   size_t count;
-  FNZ_TRY(read_key(&all->d, FNZI_CBOR_METHODS_BLOBS));
+  FNZ_TRY(cbor_methods_read_key(&all->d, FNZI_CBOR_METHODS_BLOBS));
   FNZ_TRY(fnzi_cbor_check_bytes(&all->d));
   FNZ_TRY(fnzi_decode_array(&all->d, &count));
   FNZ_TRY(fnzi_cbor_check_used(&all->d, "blobs", all->used_blobs, count));
@@ -135,9 +136,9 @@ static fnz_status read_blobs(reading *all) {
   return status;
 }
 
-static fnz_status read_all(reading *all) {
-  FNZ_TRY(read_names(&all->d, all->set->arena, &all->set->names, &all->set->count));
-  FNZ_TRY(read_key(&all->d, FNZI_CBOR_METHODS_PROGRAMS));
+static fnz_status cbor_methods_read_all(reading *all) {
+  FNZ_TRY(cbor_methods_read_names(&all->d, all->set->arena, &all->set->names, &all->set->count));
+  FNZ_TRY(cbor_methods_read_key(&all->d, FNZI_CBOR_METHODS_PROGRAMS));
   FNZ_TRY(fnzi_decode_fixed(&all->d, all->set->count));
   FNZI_NEW(all->set->arena, all->set->count, &all->readers);
   FNZI_NEW(all->set->arena, all->set->count, &all->set->programs);
@@ -152,7 +153,7 @@ static fnz_status read_all(reading *all) {
     all->used_blobs = r->used_blobs;
     FNZ_TRY(status);
   }
-  FNZ_TRY(read_blobs(all));
+  FNZ_TRY(cbor_methods_read_blobs(all));
   FNZ_TRY(fnzi_cbor_tail(&all->d));
   for (size_t k = 0; k < all->set->count; k++) {
     fnzi_cbor_reader *r = &all->readers[k];
@@ -164,8 +165,8 @@ static fnz_status read_all(reading *all) {
 
 fnz_status fnzi_cbor_read_methods(fnz_context *ctx, const char *bytes, size_t size,
                                   fnzi_cbor_set *set) {
-  reading all = {.ctx = ctx, .d = begin(ctx, bytes, size), .set = set};
-  fnz_status status = read_all(&all);
+  reading all = {.ctx = ctx, .d = cbor_methods_begin(ctx, bytes, size), .set = set};
+  fnz_status status = cbor_methods_read_all(&all);
   for (size_t i = 0; i < all.nblobs; i++)
     fnzi_blob_release(all.blobs[i].blob);
   for (size_t k = 0; all.readers && k < set->count; k++)

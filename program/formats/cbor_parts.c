@@ -39,7 +39,7 @@ fnz_status fnzi_cbor_type(fnzi_cbor_reader *r, const fnz_geometry **out) {
 /* --- strings --------------------------------------------------------------------------------- */
 /* Strings are interned before anything else is, so a new one is a new entry of the arena's table.
  */
-static fnz_status read_string(fnzi_cbor_reader *r, fnzi_map *seen) {
+static fnz_status parts_read_string(fnzi_cbor_reader *r, fnzi_map *seen) {
   const char *s;
   uint64_t there;
   FNZ_TRY(fnzi_cbor_text(r, &s));
@@ -57,14 +57,14 @@ fnz_status fnzi_cbor_strings(fnzi_cbor_reader *r) {
   FNZI_PUSH(r->ctx, &r->strings, "");
   fnzi_map_init(&seen, r->ctx);
   for (size_t i = 0; i < count && status == FNZ_OK; i++)
-    status = read_string(r, &seen);
+    status = parts_read_string(r, &seen);
   fnzi_map_free(&seen);
   r->used_strings = 1;
   return status;
 }
 
 /* --- types ----------------------------------------------------------------------------------- */
-static fnz_status read_dim(fnzi_cbor_reader *r, int64_t *number, uint32_t *symbol) {
+static fnz_status parts_read_dim(fnzi_cbor_reader *r, int64_t *number, uint32_t *symbol) {
   uint64_t index;
   *symbol = 0;
   FNZ_TRY(fnzi_decode(&r->d));
@@ -80,15 +80,15 @@ static fnz_status read_dim(fnzi_cbor_reader *r, int64_t *number, uint32_t *symbo
   return fnzi_decode_fail(&r->d, FNZ_CLASS_REF, "symbol 0; they are numbered from 1");
 }
 
-static fnz_status read_dims(fnzi_cbor_reader *r, int64_t *numbers, uint32_t *symbols,
-                            uint32_t *rank) {
+static fnz_status parts_read_dims(fnzi_cbor_reader *r, int64_t *numbers, uint32_t *symbols,
+                                  uint32_t *rank) {
   size_t count;
   FNZ_TRY(fnzi_decode_array(&r->d, &count));
   if (count > FNZ_MAX_RANK)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT, "%zu dimensions; at most %d are allowed", count,
                             FNZ_MAX_RANK);
   for (size_t i = 0; i < count; i++)
-    FNZ_TRY(read_dim(r, &numbers[i], &symbols[i]));
+    FNZ_TRY(parts_read_dim(r, &numbers[i], &symbols[i]));
   *rank = (uint32_t)count;
   return FNZ_OK;
 }
@@ -104,12 +104,12 @@ static fnz_status read_type(fnzi_cbor_reader *r, fnzi_map *seen) {
   FNZ_TRY(fnzi_decode_fixed(&r->d, 5));
   FNZ_TRY(fnzi_decode_uint(&r->d, FNZ_DTYPE_COUNT, &dtype));
   g.dtype = (fnz_dtype)dtype;
-  FNZ_TRY(read_dims(r, sizes, symbols, &g.rank));
-  FNZ_TRY(read_dims(r, strides, symbols + g.rank, &nstrides));
+  FNZ_TRY(parts_read_dims(r, sizes, symbols, &g.rank));
+  FNZ_TRY(parts_read_dims(r, strides, symbols + g.rank, &nstrides));
   if (nstrides != g.rank)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%u strides for %u dimensions", nstrides,
                             g.rank);
-  FNZ_TRY(read_dim(r, &g.offset, symbols + 2 * g.rank));
+  FNZ_TRY(parts_read_dim(r, &g.offset, symbols + 2 * g.rank));
   FNZ_TRY(fnzi_decode_uint(&r->d, 4, &flags));
   g.is_conj = flags & FNZI_CBOR_CONJ;
   g.is_neg = flags & FNZI_CBOR_NEG;
@@ -135,7 +135,7 @@ fnz_status fnzi_cbor_types(fnzi_cbor_reader *r) {
 }
 
 /* --- arguments ------------------------------------------------------------------------------- */
-static fnz_status read_complex(fnzi_cbor_reader *r, fnz_arg *out) {
+static fnz_status parts_read_complex(fnzi_cbor_reader *r, fnz_arg *out) {
   fnz_arg *parts;
   FNZI_NEW(&r->p->arena, 2, &parts);
   for (int i = 0; i < 2; i++) {
@@ -172,7 +172,7 @@ static fnz_status read_tagged(fnzi_cbor_reader *r, size_t parts, fnz_arg *out) {
   case FNZ_ARG_OPERATOR:
     return fnzi_cbor_text(r, &out->u.s);
   case FNZ_ARG_COMPLEX:
-    return read_complex(r, out);
+    return parts_read_complex(r, out);
   case FNZ_ARG_DEFAULT:
   case FNZ_ARG_NONE:
   case FNZ_ARG_INT:

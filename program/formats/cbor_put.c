@@ -30,7 +30,7 @@ fnz_status fnzi_cbor_find_type(fnzi_cbor_writer *w, const fnz_geometry *const *s
 }
 
 /* --- arguments ------------------------------------------------------------------------------- */
-static fnz_status put_tagged(fnzi_encoder e, const fnz_arg *arg, size_t items) {
+static fnz_status cbor_put_tagged(fnzi_encoder e, const fnz_arg *arg, size_t items) {
   FNZ_TRY(fnzi_encode_array(e, items + 1));
   return fnzi_encode_uint(e, arg->tag);
 }
@@ -50,7 +50,7 @@ static fnz_status put_item(fnzi_encoder e, const fnz_arg *arg) {
   case FNZ_ARG_STRING:
     return fnzi_encode_text(e, arg->u.s, arg->count);
   case FNZ_ARG_COMPLEX:
-    FNZ_TRY(put_tagged(e, arg, 2));
+    FNZ_TRY(cbor_put_tagged(e, arg, 2));
     FNZ_TRY(fnzi_encode_float(e, arg->count == 2 ? arg->u.list[0].u.f : 0));
     return fnzi_encode_float(e, arg->count == 2 ? arg->u.list[1].u.f : 0);
   case FNZ_ARG_VALUE:
@@ -61,14 +61,14 @@ static fnz_status put_item(fnzi_encoder e, const fnz_arg *arg) {
   case FNZ_ARG_LAYOUT:
   case FNZ_ARG_MEMORY_FORMAT:
   case FNZ_ARG_GRAPH:
-    FNZ_TRY(put_tagged(e, arg, 1));
+    FNZ_TRY(cbor_put_tagged(e, arg, 1));
     return fnzi_encode_int(e, arg->u.i);
   case FNZ_ARG_DEVICE:
   case FNZ_ARG_OPERATOR:
-    FNZ_TRY(put_tagged(e, arg, 1));
+    FNZ_TRY(cbor_put_tagged(e, arg, 1));
     return fnzi_encode_text(e, arg->u.s, strlen(arg->u.s));
   case FNZ_ARG_LIST:
-    return put_tagged(e, arg, arg->count);
+    return cbor_put_tagged(e, arg, arg->count);
   }
   return fnzi_fail(e.ctx, FNZ_CLASS_INTERNAL, NULL, "an argument with tag %d", arg->tag);
 }

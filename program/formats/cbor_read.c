@@ -24,7 +24,7 @@ static fnz_status read_version(fnzi_cbor_reader *r, int *out) {
   return FNZ_OK;
 }
 
-static fnz_status read_symbol(fnzi_cbor_reader *r, size_t number) {
+static fnz_status cbor_read_symbol(fnzi_cbor_reader *r, size_t number) {
   const char *text;
   size_t parts;
   int64_t hint = 0;
@@ -41,7 +41,7 @@ static fnz_status read_symbol(fnzi_cbor_reader *r, size_t number) {
   return fnzi_decode_fail(&r->d, FNZ_CLASS_DUPLICATE, "the symbol %s is there twice", text);
 }
 
-static fnz_status read_range(fnzi_cbor_reader *r) {
+static fnz_status cbor_read_range(fnzi_cbor_reader *r) {
   const char *symbol;
   int64_t min, max;
   FNZ_TRY(fnzi_decode_fixed(&r->d, 3));
@@ -51,7 +51,7 @@ static fnz_status read_range(fnzi_cbor_reader *r) {
   return fnzi_range_add(r->p, symbol, min, max);
 }
 
-static fnz_status read_operator(fnzi_cbor_reader *r) {
+static fnz_status cbor_read_operator(fnzi_cbor_reader *r) {
   const char *schema;
   const fnz_op *op;
   size_t before = r->p->custom_ops.count;
@@ -90,7 +90,8 @@ static fnz_status read_value(fnzi_cbor_reader *r) {
   return FNZ_OK;
 }
 
-static fnz_status define(fnzi_cbor_reader *r, const fnz_arg *args, uint32_t count, uint32_t node) {
+static fnz_status cbor_define(fnzi_cbor_reader *r, const fnz_arg *args, uint32_t count,
+                              uint32_t node) {
   FNZI_EACH_ARG(each, args, count) {
     if (!fnzi_is_reference(each.arg))
       continue;
@@ -119,7 +120,7 @@ static fnz_status read_arg_names(fnzi_cbor_reader *r, const fnzi_node *node,
   return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "names of arguments that say nothing");
 }
 
-static fnz_status read_node(fnzi_cbor_reader *r) {
+static fnz_status cbor_read_node(fnzi_cbor_reader *r) {
   fnzi_node node = {0};
   fnzi_node_other other = {0};
   size_t parts;
@@ -139,7 +140,7 @@ static fnz_status read_node(fnzi_cbor_reader *r) {
   if (parts == 6)
     FNZ_TRY(read_arg_names(r, &node, &other));
   FNZ_TRY(fnzi_node_keep(r->p, &node, &other));
-  FNZ_TRY(define(r, node.outputs, node.noutputs, index));
+  FNZ_TRY(cbor_define(r, node.outputs, node.noutputs, index));
   if (node.op && fnzi_builtin_prim(node.op))
     return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING,
                             "%s stands for other operators, which a written program has; give fnz "
@@ -148,7 +149,7 @@ static fnz_status read_node(fnzi_cbor_reader *r) {
   return fnzi_node_append(r->p, r->graph, &node, &index);
 }
 
-static fnz_status read_graph(fnzi_cbor_reader *r) {
+static fnz_status cbor_read_graph(fnzi_cbor_reader *r) {
   const char *name;
   uint64_t flags;
   size_t count;
@@ -166,10 +167,10 @@ static fnz_status read_graph(fnzi_cbor_reader *r) {
   FNZ_TRY(fnzi_cbor_args(r, &nargs, &args));
   FNZ_TRY(fnzi_graph_set_inputs(r->p, r->graph, nargs));
   fnzi_graph_at(r->p, r->graph)->inputs = args;
-  FNZ_TRY(define(r, args, nargs, FNZI_NO_NODE));
+  FNZ_TRY(cbor_define(r, args, nargs, FNZI_NO_NODE));
   FNZ_TRY(fnzi_decode_array(&r->d, &count));
   for (size_t i = 0; i < count; i++)
-    FNZ_TRY(read_node(r));
+    FNZ_TRY(cbor_read_node(r));
   FNZ_TRY(fnzi_cbor_args(r, &nargs, &args));
   FNZ_TRY(fnzi_graph_set_outputs(r->p, r->graph, nargs));
   fnzi_graph_at(r->p, r->graph)->outputs = args;
@@ -210,7 +211,7 @@ fnz_status fnzi_cbor_check_bytes(fnzi_decoder *d) {
   return fnzi_decode_fail(d, FNZ_CLASS_LIMIT, "more than %zu bytes without tensors", most);
 }
 
-static fnz_status read_blobs(fnzi_cbor_reader *r) {
+static fnz_status cbor_read_blobs(fnzi_cbor_reader *r) {
   size_t count;
   FNZ_TRY(fnzi_cbor_check_bytes(&r->d));
   FNZ_TRY(fnzi_decode_array(&r->d, &count));
@@ -255,7 +256,7 @@ static fnz_status read_file(fnzi_cbor_reader *r) {
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
-static fnz_status read_all(fnzi_cbor_reader *r, fnz_status (*one)(fnzi_cbor_reader *r)) {
+static fnz_status cbor_read_all(fnzi_cbor_reader *r, fnz_status (*one)(fnzi_cbor_reader *r)) {
   size_t count;
   FNZ_TRY(fnzi_decode_array(&r->d, &count));
   for (size_t i = 0; i < count; i++)
@@ -277,25 +278,25 @@ static fnz_status read_field(fnzi_cbor_reader *r, int key) {
     size_t count;
     FNZ_TRY(fnzi_decode_array(&r->d, &count));
     for (size_t i = 1; i <= count; i++)
-      FNZ_TRY(read_symbol(r, i));
+      FNZ_TRY(cbor_read_symbol(r, i));
     return FNZ_OK;
   }
   case FNZI_CBOR_KEY_RANGES:
-    return read_all(r, read_range);
+    return cbor_read_all(r, cbor_read_range);
   case FNZI_CBOR_KEY_OPERATORS:
-    return read_all(r, read_operator);
+    return cbor_read_all(r, cbor_read_operator);
   case FNZI_CBOR_KEY_TYPES:
     return fnzi_cbor_types(r);
   case FNZI_CBOR_KEY_GRAPHS:
-    return read_all(r, read_graph);
+    return cbor_read_all(r, cbor_read_graph);
   case FNZI_CBOR_KEY_INPUTS:
     return fnzi_cbor_read_inputs(r);
   case FNZI_CBOR_KEY_OUTPUTS:
     return fnzi_cbor_read_outputs(r);
   case FNZI_CBOR_KEY_WEIGHTS:
-    return read_all(r, read_weight);
+    return cbor_read_all(r, read_weight);
   case FNZI_CBOR_KEY_BLOBS:
-    return read_blobs(r);
+    return cbor_read_blobs(r);
   case FNZI_CBOR_KEY_GUARDS:
     return fnzi_cbor_read_guards(r);
   default:
@@ -310,7 +311,7 @@ static bool may_lack(const fnzi_cbor_reader *r, int key) {
 }
 
 /* *next: the key that is wanted; some may be left out. */
-static fnz_status read_key(fnzi_cbor_reader *r, int *next) {
+static fnz_status cbor_read_key(fnzi_cbor_reader *r, int *next) {
   static const char *const names[] = {
 #define KEY_NAME(id, name) name,
       FNZI_CBOR_KEY_ROWS(KEY_NAME)
@@ -364,7 +365,7 @@ fnz_status fnzi_cbor_fields(fnzi_cbor_reader *r) {
     return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%llu fields, expected %zu to %zu",
                             (unsigned long long)r->d.item.n, least, most);
   for (size_t i = 0; i < keys; i++, key++) {
-    FNZ_TRY(read_key(r, &key));
+    FNZ_TRY(cbor_read_key(r, &key));
     FNZ_TRY(read_field(r, key));
   }
   FNZ_TRY(fnzi_cbor_check_used(&r->d, "strings", r->used_strings, r->strings.count));
@@ -387,7 +388,7 @@ void fnzi_cbor_reader_end(fnzi_cbor_reader *r) {
   FNZI_VEC_FREE(ctx, &r->items);
 }
 
-static fnz_status read_program(fnzi_cbor_reader *r) {
+static fnz_status cbor_read_program(fnzi_cbor_reader *r) {
   FNZ_TRY(fnzi_cbor_head(&r->d, FNZI_CBOR_MAGIC, FNZI_CBOR_VERSION));
   FNZ_TRY(fnzi_cbor_fields(r));
   FNZ_TRY(fnzi_cbor_tail(&r->d));
@@ -409,7 +410,7 @@ static fnz_status read_program(fnzi_cbor_reader *r) {
 fnz_status fnzi_read_cbor(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out) {
   fnzi_cbor_reader r = {.ctx = ctx, .p = out, .d = {.ctx = ctx, .start = bytes, .at = bytes}};
   r.d.end = bytes + size;
-  fnz_status status = read_program(&r);
+  fnz_status status = cbor_read_program(&r);
   for (size_t i = 0; i < r.external.count; i++)
     fnzi_blob_release(r.external.blobs[i].blob);
   fnzi_cbor_reader_end(&r);

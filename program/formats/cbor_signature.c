@@ -3,7 +3,7 @@
 #include "program/formats/cbor_read.h"
 #include "program/formats/cbor_write.h"
 
-static fnz_status put_text(fnzi_encoder e, const char *s) {
+static fnz_status signature_put_text(fnzi_encoder e, const char *s) {
   return fnzi_encode_text(e, s, strlen(s));
 }
 
@@ -16,7 +16,7 @@ fnz_status fnzi_cbor_put_inputs(fnzi_cbor_writer *w, fnzi_encoder e) {
     const fnz_input_spec *in = &w->p->inputs[k];
     FNZ_TRY(fnzi_encode_array(e, in->shares ? 4 : 3));
     FNZ_TRY(fnzi_encode_uint(e, in->kind));
-    FNZ_TRY(put_text(e, in->target));
+    FNZ_TRY(signature_put_text(e, in->target));
     FNZ_TRY(fnzi_encode_uint(e, (in->persistent ? FNZI_CBOR_PERSISTENT : 0u) |
                                     (in->written ? FNZI_CBOR_WRITTEN : 0u)));
     if (in->shares)
@@ -106,7 +106,7 @@ fnz_status fnzi_cbor_put_outputs(fnzi_cbor_writer *w, fnzi_encoder e) {
     FNZ_TRY(fnzi_encode_uint(e, (out->metadata ? FNZI_CBOR_METADATA : 0u) |
                                     (out->set ? FNZI_CBOR_SET : 0u)));
     if (out->target)
-      FNZ_TRY(put_text(e, out->target));
+      FNZ_TRY(signature_put_text(e, out->target));
     else if (shares)
       FNZ_TRY(fnzi_encode_null(e));
     if (shares)
@@ -181,14 +181,14 @@ fnz_status fnzi_cbor_put_guards(fnzi_cbor_writer *w, fnzi_encoder e) {
     FNZ_TRY(fnzi_encode_array(e, 1 + (g->text ? 1 : 0) + (size_t)g->count));
     FNZ_TRY(fnzi_encode_uint(e, g->kind));
     if (g->text)
-      FNZ_TRY(put_text(e, g->text));
+      FNZ_TRY(signature_put_text(e, g->text));
     for (uint32_t i = 0; i < g->count; i++)
-      FNZ_TRY(put_text(e, g->names[i]));
+      FNZ_TRY(signature_put_text(e, g->names[i]));
   }
   return FNZ_OK;
 }
 
-static fnz_status read_guard(fnzi_cbor_reader *r) {
+static fnz_status signature_read_guard(fnzi_cbor_reader *r) {
   fnz_guard guard = {.kind = FNZ_GUARD_CONDITION};
   const char **names;
   uint64_t kind;
@@ -219,6 +219,6 @@ fnz_status fnzi_cbor_read_guards(fnzi_cbor_reader *r) {
     return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING,
                             "a program without guards leaves the field out");
   for (size_t i = 0; i < count; i++)
-    FNZ_TRY(read_guard(r));
+    FNZ_TRY(signature_read_guard(r));
   return FNZ_OK;
 }

@@ -14,7 +14,7 @@ static bool has_names(const fnzi_node *n) {
   return false;
 }
 
-static fnz_status put_node(writer *w, fnzi_encoder e, const fnzi_node *n) {
+static fnz_status cbor_put_node(writer *w, fnzi_encoder e, const fnzi_node *n) {
   bool is_named = !n->op && has_names(n);
   FNZ_TRY(fnzi_encode_array(e, is_named ? 6 : 5));
   FNZ_TRY(fnzi_cbor_put_string(w, e, fnzi_node_target(n)));
@@ -30,7 +30,7 @@ static fnz_status put_node(writer *w, fnzi_encoder e, const fnzi_node *n) {
   return FNZ_OK;
 }
 
-static fnz_status put_graph(writer *w, fnzi_encoder e, const fnzi_graph *g) {
+static fnz_status cbor_put_graph(writer *w, fnzi_encoder e, const fnzi_graph *g) {
   FNZ_TRY(fnzi_encode_array(e, 6));
   FNZ_TRY(fnzi_cbor_put_string(w, e, g->name));
   FNZ_TRY(fnzi_encode_uint(e, g->returns_single ? FNZI_CBOR_SINGLE : 0));
@@ -50,7 +50,7 @@ static fnz_status put_graph(writer *w, fnzi_encoder e, const fnzi_graph *g) {
   FNZ_TRY(fnzi_cbor_put_args(e, g->inputs, g->ninputs));
   FNZ_TRY(fnzi_encode_array(e, g->nodes.count));
   for (size_t i = 0; i < g->nodes.count; i++)
-    FNZ_TRY(put_node(w, e, &g->nodes.data[i]));
+    FNZ_TRY(cbor_put_node(w, e, &g->nodes.data[i]));
   return fnzi_cbor_put_args(e, g->outputs, g->noutputs);
 }
 
@@ -92,12 +92,12 @@ fnz_status fnzi_cbor_put_blobs(fnzi_cbor_writer *w, fnzi_encoder e) {
 }
 
 /* --- heading --------------------------------------------------------------------------------- */
-static fnz_status put_text(fnzi_encoder e, const char *s) {
+static fnz_status cbor_put_text(fnzi_encoder e, const char *s) {
   return fnzi_encode_text(e, s, strlen(s));
 }
 
-static fnz_status put_dims(fnzi_encoder e, const int64_t *numbers, const uint32_t *symbols,
-                           uint32_t count) {
+static fnz_status cbor_put_dims(fnzi_encoder e, const int64_t *numbers, const uint32_t *symbols,
+                                uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     bool is_symbolic = symbols && symbols[i];
     if (is_symbolic)
@@ -109,73 +109,73 @@ static fnz_status put_dims(fnzi_encoder e, const int64_t *numbers, const uint32_
   return FNZ_OK;
 }
 
-static fnz_status put_type(fnzi_encoder e, const fnz_geometry *g) {
+static fnz_status cbor_put_type(fnzi_encoder e, const fnz_geometry *g) {
   const uint32_t *symbols = g->symbols;
   FNZ_TRY(fnzi_encode_array(e, 5));
   FNZ_TRY(fnzi_encode_uint(e, g->dtype));
   FNZ_TRY(fnzi_encode_array(e, g->rank));
-  FNZ_TRY(put_dims(e, g->sizes, symbols, g->rank));
+  FNZ_TRY(cbor_put_dims(e, g->sizes, symbols, g->rank));
   FNZ_TRY(fnzi_encode_array(e, g->rank));
-  FNZ_TRY(put_dims(e, g->strides, symbols ? symbols + g->rank : NULL, g->rank));
-  FNZ_TRY(put_dims(e, &g->offset, symbols ? symbols + 2 * g->rank : NULL, 1));
+  FNZ_TRY(cbor_put_dims(e, g->strides, symbols ? symbols + g->rank : NULL, g->rank));
+  FNZ_TRY(cbor_put_dims(e, &g->offset, symbols ? symbols + 2 * g->rank : NULL, 1));
   return fnzi_encode_uint(e, (g->is_conj ? FNZI_CBOR_CONJ : 0u) | (g->is_neg ? FNZI_CBOR_NEG : 0u));
 }
 
-static fnz_status put_symbols(writer *w, fnzi_encoder e) {
+static fnz_status cbor_put_symbols(writer *w, fnzi_encoder e) {
   size_t count = w->p->symbols.count ? w->p->symbols.count - 1 : 0;
   FNZ_TRY(fnzi_encode_array(e, count));
   for (size_t i = 1; i <= count; i++) {
     const fnzi_symbol *s = &w->p->symbols.data[i];
     FNZ_TRY(fnzi_encode_array(e, s->has_hint ? 2 : 1));
-    FNZ_TRY(put_text(e, s->text));
+    FNZ_TRY(cbor_put_text(e, s->text));
     if (s->has_hint)
       FNZ_TRY(fnzi_encode_int(e, s->hint));
   }
   return FNZ_OK;
 }
 
-static fnz_status put_key(fnzi_encoder e, int key) {
+static fnz_status cbor_put_key(fnzi_encoder e, int key) {
   return fnzi_encode_uint(e, (uint64_t)key);
 }
 
 fnz_status fnzi_cbor_put_head(fnzi_encoder e, const char *magic, int version) {
   FNZ_TRY(fnzi_encode_array(e, 3));
-  FNZ_TRY(put_text(e, magic));
+  FNZ_TRY(cbor_put_text(e, magic));
   return fnzi_encode_uint(e, (uint64_t)version);
 }
 
 static fnz_status put_front(writer *w, fnzi_encoder e) {
   FNZ_TRY(fnzi_encode_map(e, FNZI_CBOR_KEY_COUNT - (w->p->guards.count == 0) -
                                  (size_t)w->is_method - !w->external));
-  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_STRINGS));
+  FNZ_TRY(cbor_put_key(e, FNZI_CBOR_KEY_STRINGS));
   FNZ_TRY(fnzi_encode_array(e, w->strings.count));
   for (size_t i = 0; i < w->strings.count; i++)
-    FNZ_TRY(put_text(e, w->strings.data[i]));
-  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_TORCH));
-  FNZ_TRY(put_text(e, w->p->torch_version));
-  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_SCHEMA));
+    FNZ_TRY(cbor_put_text(e, w->strings.data[i]));
+  FNZ_TRY(cbor_put_key(e, FNZI_CBOR_KEY_TORCH));
+  FNZ_TRY(cbor_put_text(e, w->p->torch_version));
+  FNZ_TRY(cbor_put_key(e, FNZI_CBOR_KEY_SCHEMA));
   FNZ_TRY(fnzi_encode_array(e, 2));
   FNZ_TRY(fnzi_encode_int(e, w->p->schema_major));
   FNZ_TRY(fnzi_encode_int(e, w->p->schema_minor));
-  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_SYMBOLS));
-  FNZ_TRY(put_symbols(w, e));
-  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_RANGES));
+  FNZ_TRY(cbor_put_key(e, FNZI_CBOR_KEY_SYMBOLS));
+  FNZ_TRY(cbor_put_symbols(w, e));
+  FNZ_TRY(cbor_put_key(e, FNZI_CBOR_KEY_RANGES));
   FNZ_TRY(fnzi_encode_array(e, w->p->ranges.count));
   for (size_t i = 0; i < w->p->ranges.count; i++) {
     const fnzi_range *r = &w->p->ranges.data[i];
     FNZ_TRY(fnzi_encode_array(e, 3));
-    FNZ_TRY(put_text(e, r->symbol));
+    FNZ_TRY(cbor_put_text(e, r->symbol));
     FNZ_TRY(fnzi_encode_int(e, r->min));
     FNZ_TRY(fnzi_encode_int(e, r->max));
   }
-  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_OPERATORS));
+  FNZ_TRY(cbor_put_key(e, FNZI_CBOR_KEY_OPERATORS));
   FNZ_TRY(fnzi_encode_array(e, w->p->custom_ops.count));
   for (size_t i = 0; i < w->p->custom_ops.count; i++)
-    FNZ_TRY(put_text(e, fnz_op_schema(w->p->custom_ops.data[i])));
-  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_TYPES));
+    FNZ_TRY(cbor_put_text(e, fnz_op_schema(w->p->custom_ops.data[i])));
+  FNZ_TRY(cbor_put_key(e, FNZI_CBOR_KEY_TYPES));
   FNZ_TRY(fnzi_encode_array(e, w->types.count));
   for (size_t i = 0; i < w->types.count; i++)
-    FNZ_TRY(put_type(e, w->types.data[i]));
+    FNZ_TRY(cbor_put_type(e, w->types.data[i]));
   return FNZ_OK;
 }
 
@@ -185,25 +185,25 @@ typedef struct sides {
 } sides;
 
 static fnz_status put_back(writer *w, fnzi_encoder e, const sides *s) {
-  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_GRAPHS));
+  FNZ_TRY(cbor_put_key(e, FNZI_CBOR_KEY_GRAPHS));
   FNZ_TRY(fnzi_put(e.ctx, e.out, s->graphs.data, s->graphs.size));
-  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_INPUTS));
+  FNZ_TRY(cbor_put_key(e, FNZI_CBOR_KEY_INPUTS));
   FNZ_TRY(fnzi_cbor_put_inputs(w, e));
-  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_OUTPUTS));
+  FNZ_TRY(cbor_put_key(e, FNZI_CBOR_KEY_OUTPUTS));
   FNZ_TRY(fnzi_put(e.ctx, e.out, s->outputs.data, s->outputs.size));
-  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_WEIGHTS));
+  FNZ_TRY(cbor_put_key(e, FNZI_CBOR_KEY_WEIGHTS));
   FNZ_TRY(fnzi_put(e.ctx, e.out, s->weights.data, s->weights.size));
   if (!w->is_method) {
-    FNZ_TRY(put_key(e, FNZI_CBOR_KEY_BLOBS));
+    FNZ_TRY(cbor_put_key(e, FNZI_CBOR_KEY_BLOBS));
     FNZ_TRY(fnzi_cbor_put_blobs(w, e));
   }
   if (w->p->guards.count) {
-    FNZ_TRY(put_key(e, FNZI_CBOR_KEY_GUARDS));
+    FNZ_TRY(cbor_put_key(e, FNZI_CBOR_KEY_GUARDS));
     FNZ_TRY(fnzi_cbor_put_guards(w, e));
   }
   if (!w->external)
     return FNZ_OK;
-  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_FILE));
+  FNZ_TRY(cbor_put_key(e, FNZI_CBOR_KEY_FILE));
   FNZ_TRY(fnzi_encode_array(e, 3));
   FNZ_TRY(fnzi_encode_text(e, w->external->file, strlen(w->external->file)));
   FNZ_TRY(fnzi_encode_uint(e, w->external->bytes));
@@ -232,7 +232,7 @@ fnz_status fnzi_cbor_put_fields(fnzi_cbor_writer *w) {
   fnzi_encoder e = {w->ctx, w->out}, graphs = {w->ctx, &s.graphs};
   fnz_status status = fnzi_encode_array(graphs, w->p->graphs.count);
   for (size_t i = 0; i < w->p->graphs.count && status == FNZ_OK; i++)
-    status = put_graph(w, graphs, &w->p->graphs.data[i]);
+    status = cbor_put_graph(w, graphs, &w->p->graphs.data[i]);
   if (status == FNZ_OK)
     status = fnzi_cbor_put_outputs(w, (fnzi_encoder){w->ctx, &s.outputs});
   if (status == FNZ_OK)

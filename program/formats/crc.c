@@ -15,7 +15,7 @@ enum { BLOCK = 64 };
 
 #define WITH_PRODUCTS __attribute__((target("pclmul,sse2")))
 
-WITH_PRODUCTS static __m128i load(const unsigned char *p) {
+WITH_PRODUCTS static __m128i crc_load(const unsigned char *p) {
   return _mm_loadu_si128((const __m128i *)(const void *)p);
 }
 
@@ -36,13 +36,13 @@ WITH_PRODUCTS static uint32_t by_products(uint32_t crc, const unsigned char *p, 
   unsigned char rest[16];
   __m128i by_block = _mm_set_epi64x(0x1c6e41596, 0x154442bd4);
   __m128i by_register = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);
-  __m128i a = _mm_xor_si128(load(p), _mm_cvtsi32_si128((int)~crc));
-  __m128i b = load(p + 16), c = load(p + 32), d = load(p + 48);
+  __m128i a = _mm_xor_si128(crc_load(p), _mm_cvtsi32_si128((int)~crc));
+  __m128i b = crc_load(p + 16), c = crc_load(p + 32), d = crc_load(p + 48);
   for (p += BLOCK, size -= BLOCK; size >= BLOCK; p += BLOCK, size -= BLOCK) {
-    a = move(a, by_block, load(p));
-    b = move(b, by_block, load(p + 16));
-    c = move(c, by_block, load(p + 32));
-    d = move(d, by_block, load(p + 48));
+    a = move(a, by_block, crc_load(p));
+    b = move(b, by_block, crc_load(p + 16));
+    c = move(c, by_block, crc_load(p + 32));
+    d = move(d, by_block, crc_load(p + 48));
   }
   a = move(move(move(a, by_register, b), by_register, c), by_register, d);
   _mm_storeu_si128((__m128i *)(void *)rest, a);

@@ -60,7 +60,7 @@ static fnz_status put_label(writer *w, const char *s) {
   return FNZ_OK;
 }
 
-static fnz_status put_type(writer *w, const fnz_geometry *g) {
+static fnz_status dot_put_type(writer *w, const fnz_geometry *g) {
   fnzi_printer printer = {.ctx = w->ctx, .p = w->p, .out = w->out, .graph = w->graph};
   return fnzi_print_tensor_type(&printer, g);
 }
@@ -214,7 +214,7 @@ static void name_user(writer *w, const char *kind, size_t index) {
   snprintf(w->user, sizeof w->user, "g%u%s%zu", w->graph, kind, index);
 }
 
-static fnz_status put_node(writer *w, size_t k) {
+static fnz_status dot_put_node(writer *w, size_t k) {
   const fnzi_node *n = &fnzi_graph_at(w->p, w->graph)->nodes.data[k];
   name_user(w, "n", k);
   FNZ_TRY(fnzi_printf(w->ctx, w->out, "    %s [label=\"", w->user));
@@ -228,7 +228,7 @@ static fnz_status put_node(writer *w, size_t k) {
   FNZI_EACH_ARG(each, n->outputs, n->noutputs)
     if (each.arg->tag == FNZ_ARG_VALUE) {
       FNZ_TRY(put(w, "\\n"));
-      FNZ_TRY(put_type(w, fnzi_value_at(w->p, w->graph, each.arg->u.value)->geometry));
+      FNZ_TRY(dot_put_type(w, fnzi_value_at(w->p, w->graph, each.arg->u.value)->geometry));
     }
   FNZ_TRY(put(w, *n->source ? "\\n" : ""));
   FNZ_TRY(put_place(w, n->source));
@@ -251,7 +251,7 @@ static fnz_status put_sights(writer *w) {
 }
 
 /* One box per output of the program; a region has a single one. */
-static fnz_status put_output(writer *w, uint32_t k) {
+static fnz_status dot_put_output(writer *w, uint32_t k) {
   const fnz_output_spec *spec = &w->p->outputs[k];
   bool is_state = spec->target != NULL;
   name_user(w, "out", k);
@@ -264,7 +264,7 @@ static fnz_status put_output(writer *w, uint32_t k) {
   return put_arrows(w, &w->p->graphs.data[0].outputs[k], 1);
 }
 
-static fnz_status put_graph(writer *w, uint32_t index) {
+static fnz_status dot_put_graph(writer *w, uint32_t index) {
   const fnzi_graph *g = fnzi_graph_at(w->p, w->graph = index);
   FNZ_TRY(fnzi_printf(w->ctx, w->out, "  subgraph cluster_g%u {\n    label=\"", index));
   FNZ_TRY(put_label(w, index ? g->name : "program"));
@@ -277,14 +277,14 @@ static fnz_status put_graph(writer *w, uint32_t index) {
       FNZ_TRY(put_label(w, v->name));
       FNZ_TRY(put(w, "\\n"));
       if (v->geometry)
-        FNZ_TRY(put_type(w, v->geometry));
+        FNZ_TRY(dot_put_type(w, v->geometry));
       FNZ_TRY(put(w, "\"];\n"));
     }
   for (size_t k = 0; k < g->nodes.count; k++)
-    FNZ_TRY(put_node(w, k));
+    FNZ_TRY(dot_put_node(w, k));
   if (w->graph == 0) {
     for (uint32_t k = 0; k < g->noutputs; k++)
-      FNZ_TRY(put_output(w, k));
+      FNZ_TRY(dot_put_output(w, k));
   } else {
     name_user(w, "out", 0);
     FNZ_TRY(fnzi_printf(w->ctx, w->out, "    %s [shape=ellipse, label=\"return\"];\n", w->user));
@@ -307,7 +307,7 @@ fnz_status fnzi_write_dot(fnz_context *ctx, const fnz_program *p, fnz_buffer *ou
   if (status == FNZ_OK)
     status = put_legend(&w);
   for (uint32_t i = 0; i < w.p->graphs.count && status == FNZ_OK; i++)
-    status = put_graph(&w, i);
+    status = dot_put_graph(&w, i);
   if (status == FNZ_OK)
     status = put(&w, "}\n");
   fnzi_arena_free(&arena);

@@ -27,7 +27,7 @@ typedef struct finder {
   } uses;
 } finder;
 
-static const fnz_geometry *geometry_of(const finder *f, uint64_t value) {
+static const fnz_geometry *sights_geometry_of(const finder *f, uint64_t value) {
   return fnzi_value_at(f->p, f->graph, value)->geometry;
 }
 
@@ -72,7 +72,7 @@ static void place_result(finder *f, const fnzi_node *n, uint32_t r, uint64_t res
     const fnz_arg *base = n->op->params[i].alias & sets ? value_in(&n->args[i]) : NULL;
     if (!base)
       continue;
-    if (!is_copied(n->op, geometry_of(f, base->u.value), geometry_of(f, result)))
+    if (!is_copied(n->op, sights_geometry_of(f, base->u.value), sights_geometry_of(f, result)))
       f->memory[result] = f->memory[base->u.value];
     return;
   }
@@ -93,7 +93,7 @@ static fnz_status follow_node(finder *f, uint32_t index) {
   for (uint32_t i = 0; i < n->nargs && !is_view; i++) {
     bool writes = n->op && i < n->op->nparams && n->op->params[i].is_write;
     FNZI_EACH_ARG(each, &n->args[i], 1)
-      if (each.arg->tag == FNZ_ARG_VALUE && geometry_of(f, each.arg->u.value))
+      if (each.arg->tag == FNZ_ARG_VALUE && sights_geometry_of(f, each.arg->u.value))
         FNZ_TRY(add_use(f, (use){.node = index,
                                  .value = each.arg->u.value,
                                  .writes = writes,
@@ -136,13 +136,13 @@ static bool is_result_of(const finder *f, const use *one, uint32_t writer) {
 
 /* Finds who sees the write, until another one replaces all of it. */
 static fnz_status find_readers(finder *f, const use *write, fnzi_dot_sights *out) {
-  const range written = range_of(geometry_of(f, write->value));
+  const range written = range_of(sights_geometry_of(f, write->value));
   size_t looked = 0, found = 0;
   uint32_t before = write->node;
   for (uint32_t at = write->next; at && looked < FNZI_DOT_USES && found < FNZI_DOT_SIGHTS;
        at = f->uses.data[at - 1].next, looked++) {
     const use *one = &f->uses.data[at - 1];
-    const fnz_geometry *g = geometry_of(f, one->value);
+    const fnz_geometry *g = sights_geometry_of(f, one->value);
     const range window = g ? range_of(g) : written;
     bool meets = window.low < written.high && written.low < window.high;
     bool is_new = one->node == FNZI_NO_NODE || one->node != before;

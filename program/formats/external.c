@@ -13,7 +13,7 @@
 static const char mark[] = FNZI_EXTERNAL_MARK(FNZI_EXTERNAL_KIND);
 static const char padding[] = "__fnz_padding_";
 
-static bool is_reserved(const char *name) {
+static bool external_is_reserved(const char *name) {
   return strcmp(name, "__metadata__") == 0 || strncmp(name, padding, sizeof padding - 1) == 0;
 }
 
@@ -96,7 +96,7 @@ static fnz_status put_header(fnz_context *ctx, const fnzi_external *e, fnz_buffe
     int64_t bytes;
     fnz_array t = array_of(&e->blobs[i], &bytes);
     size_t gap = i + 1 < e->count ? gap_behind(t.bytes) : 0;
-    if (is_reserved(t.name))
+    if (external_is_reserved(t.name))
       return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, t.name,
                        "a weight of this name cannot lie in a file of its own");
     FNZ_TRY(fnzi_safetensors_put(ctx, &t, at, out));
@@ -166,7 +166,7 @@ static fnz_status find_blob(void *user, const fnz_array *t) {
   finding *f = user;
   uint64_t index;
   int64_t bytes;
-  if (is_reserved(t->name))
+  if (external_is_reserved(t->name))
     return FNZ_OK;
   if (!fnzi_map_get(&f->names, t->name, strlen(t->name), &index))
     return fnzi_fail(f->arena->ctx, FNZ_CLASS_REF, f->e->file,

@@ -132,7 +132,7 @@ static fnz_status check_target(target *t) {
   return fnzi_fail(t->arena->ctx, FNZ_CLASS_IO, t->path, "%s", why);
 }
 
-static fnz_status fill(const target *t, int fd) {
+static fnz_status file_write_fill(const target *t, int fd) {
   fnz_context *ctx = t->arena->ctx;
   FNZ_TRY(write_content(ctx, fd, t->path, t->content));
   if (t->exists && !t->is_private && fchmod(fd, t->mode) != 0)
@@ -191,7 +191,7 @@ static bool give_name(const target *t, int *fd) {
 
 /* *placed is false when the file cannot be given a name, as without /proc. */
 static fnz_status place_unnamed(target *t, int fd, bool *placed) {
-  FNZ_TRY(fill(t, fd));
+  FNZ_TRY(file_write_fill(t, fd));
   *placed = !t->exists && link_to(t->path, fd);
   if (*placed)
     return FNZ_OK;
@@ -214,7 +214,7 @@ static fnz_status fill_named(target *t) {
   FNZ_TRY(take_name(t, open_temporary, &fd, &taken));
   if (!taken)
     return fnzi_file_error(ctx, t->path, "cannot make a file beside it");
-  fnz_status status = fill(t, fd);
+  fnz_status status = file_write_fill(t, fd);
   if (close(fd) != 0 && status == FNZ_OK)
     status = fnzi_file_error(ctx, t->path, "cannot write");
   if (status != FNZ_OK)
@@ -326,7 +326,7 @@ static fnz_status fill_beside(target *t) {
   bool taken = false;
   if (fd < 0)
     return fill_named(t);
-  fnz_status status = fill(t, fd);
+  fnz_status status = file_write_fill(t, fd);
   if (status == FNZ_OK)
     status = take_name(t, give_name, &fd, &taken);
   close(fd);

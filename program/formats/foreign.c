@@ -57,7 +57,7 @@ static bool is_onnx(const unsigned char *bytes, size_t size) {
   return size > 2 && bytes[0] == 0x08 && bytes[1] < 0x40 && (bytes[2] == 0x12 || bytes[2] == 0x1a);
 }
 
-static const kind *find_kind(const char *bytes, size_t size) {
+static const kind *foreign_find_kind(const char *bytes, size_t size) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     const kind *k = &kinds[i];
     if (size >= k->at + k->size && memcmp(bytes + k->at, k->begin, k->size) == 0)
@@ -95,11 +95,11 @@ static bool ends_in(const char *name, size_t length, const char *end) {
  * --------------------------------------------------------------------------
  */
 const char *fnzi_kind_of(const char *bytes, size_t size) {
-  const kind *k = find_kind(bytes, size);
+  const kind *k = foreign_find_kind(bytes, size);
   return k ? k->what : NULL;
 }
 
-static fnz_status refuse(fnz_context *ctx, const char *what, const char *remedy) {
+static fnz_status foreign_refuse(fnz_context *ctx, const char *what, const char *remedy) {
   return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "expected a program, this is %s; %s", what,
                    remedy);
 }
@@ -108,11 +108,11 @@ fnz_status fnzi_refuse_foreign(fnz_context *ctx, const char *bytes, size_t size)
   size_t length;
   const char *name = first_entry(bytes, size, &length);
   if (name && ends_in(name, length, ".npy"))
-    return refuse(ctx, "arrays of NumPy", ARRAYS);
+    return foreign_refuse(ctx, "arrays of NumPy", ARRAYS);
   if (name && ends_in(name, length, "/data.pkl"))
-    return refuse(ctx, "a file of torch.save or torch.jit.save", FNZI_EXPORT);
-  const kind *k = find_kind(bytes, size);
-  return k && k->remedy ? refuse(ctx, k->what, k->remedy) : FNZ_OK;
+    return foreign_refuse(ctx, "a file of torch.save or torch.jit.save", FNZI_EXPORT);
+  const kind *k = foreign_find_kind(bytes, size);
+  return k && k->remedy ? foreign_refuse(ctx, k->what, k->remedy) : FNZ_OK;
 }
 
 /* --- the names in an archive ------------------------------------------------------------------ */
@@ -128,9 +128,10 @@ void fnzi_note_name(fnzi_zip_names *names, const char *name, size_t size) {
 
 fnz_status fnzi_refuse_names(fnz_context *ctx, const fnzi_zip_names *names) {
   if (names->pickle)
-    return refuse(ctx, names->code ? "a TorchScript archive" : "a file of torch.save", FNZI_EXPORT);
+    return foreign_refuse(ctx, names->code ? "a TorchScript archive" : "a file of torch.save",
+                          FNZI_EXPORT);
   if (names->arrays)
-    return refuse(ctx, "arrays of NumPy", ARRAYS);
+    return foreign_refuse(ctx, "arrays of NumPy", ARRAYS);
   return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, NULL,
                    "the zip archive is not one of torch.export.save: no archive_format; export the "
                    "program in Python and write it with torch.export.save");

@@ -126,8 +126,8 @@ typedef struct input {
   const fnzi_weights_source *source; /* of weights in another file; NULL: there is none */
 } input;
 
-static fnz_status read_program(fnz_context *ctx, const input *in, fnz_format format,
-                               fnz_program **out) {
+static fnz_status formats_read_program(fnz_context *ctx, const input *in, fnz_format format,
+                                       fnz_program **out) {
   fnzi_reader *reader = NULL;
   FNZ_TRY(find_reader(ctx, in->bytes, in->size, format, &reader));
   FNZ_TRY(fnzi_program_create(ctx, out));
@@ -155,14 +155,14 @@ static fnz_status read_program(fnz_context *ctx, const input *in, fnz_format for
 fnz_status fnz_program_read(fnz_context *ctx, const void *bytes, size_t size, fnz_format format,
                             fnz_program **out) {
   *out = NULL;
-  return read_program(ctx, &(input){.bytes = bytes, .size = size}, format, out);
+  return formats_read_program(ctx, &(input){.bytes = bytes, .size = size}, format, out);
 }
 
 /* Releases `file`, which the program retains as far as it needs it. */
 static fnz_status read_blob(fnz_context *ctx, fnzi_blob *file, fnz_format format,
                             const fnzi_weights_source *source, fnz_program **out) {
   const input in = {fnzi_blob_data(file), fnzi_blob_bytes(file), file, source};
-  fnz_status status = read_program(ctx, &in, format, out);
+  fnz_status status = formats_read_program(ctx, &in, format, out);
   fnzi_blob_release(file);
   return status;
 }

@@ -21,29 +21,29 @@ static bool is_number_char(char c) {
   return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
-static const char *skip_digits(const char *p) {
+static const char *json_skip_digits(const char *p) {
   while (*p >= '0' && *p <= '9')
     p++;
   return p;
 }
 
 /* Does the token follow the grammar of numbers? Then its value must have been too large. */
-static bool is_number(const char *p, bool *is_integer) {
+static bool json_is_number(const char *p, bool *is_integer) {
   p += *p == '-';
   const char *digits = p;
-  p = skip_digits(p);
+  p = json_skip_digits(p);
   if (p == digits || (*digits == '0' && p - digits > 1))
     return false;
   *is_integer = *p == 0;
   if (*p == '.') {
     const char *fraction = p + 1;
-    p = skip_digits(fraction);
+    p = json_skip_digits(fraction);
     if (p == fraction)
       return false;
   }
   if (*p == 'e' || *p == 'E') {
     const char *exponent = p + 1 + (p[1] == '-' || p[1] == '+');
-    p = skip_digits(exponent);
+    p = json_skip_digits(exponent);
     if (p == exponent)
       return false;
   }
@@ -81,7 +81,7 @@ static fnz_class check_number(scan *in, char token[64]) {
   memcpy(token, in->s + start, length);
   token[length] = 0;
   bool is_integer = false;
-  if (!is_number(token, &is_integer))
+  if (!json_is_number(token, &is_integer))
     return FNZ_CLASS_SYNTAX;
   if (!leaves_its_type(token, is_integer))
     return FNZ_CLASS_NONE;

@@ -2,7 +2,7 @@
 #include "program/formats/json_out.h"
 
 /* Opens or writes the node; its children come next. */
-static fnz_status begin(fnzi_json_out *w, const fnzi_json *node, bool has_key) {
+static fnz_status json_write_begin(fnzi_json_out *w, const fnzi_json *node, bool has_key) {
   if (has_key && node->key)
     FNZ_TRY(fnzi_json_out_name(w, node->key, node->key_size));
   if (node->kind == FNZI_JSON_ARRAY || node->kind == FNZI_JSON_OBJECT)
@@ -26,13 +26,13 @@ static fnz_status begin(fnzi_json_out *w, const fnzi_json *node, bool has_key) {
 
 fnz_status fnzi_json_out_tree(fnzi_json_out *w, const fnzi_json *root) {
   const fnzi_json *at = root;
-  FNZ_TRY(begin(w, root, false));
+  FNZ_TRY(json_write_begin(w, root, false));
   for (;;) {
     bool has_children = at->kind == FNZI_JSON_ARRAY || at->kind == FNZI_JSON_OBJECT;
     const fnzi_json *child = has_children ? at->u.first : NULL;
     if (child) {
       at = child;
-      FNZ_TRY(begin(w, at, true));
+      FNZ_TRY(json_write_begin(w, at, true));
       continue;
     }
     /* Up to the next container that has something left. */
@@ -45,6 +45,6 @@ fnz_status fnzi_json_out_tree(fnzi_json_out *w, const fnzi_json *root) {
         break;
     }
     at = at->next;
-    FNZ_TRY(begin(w, at, true));
+    FNZ_TRY(json_write_begin(w, at, true));
   }
 }

@@ -40,8 +40,8 @@ static fnz_status done(fnz_methods *set, fnz_status status, fnz_methods **out) {
   return status;
 }
 
-static fnz_status fill(fnz_context *ctx, fnz_methods *set, const fnz_method *methods,
-                       size_t count) {
+static fnz_status methods_fill(fnz_context *ctx, fnz_methods *set, const fnz_method *methods,
+                               size_t count) {
   if (!count || count > FNZ_METHODS_MOST)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "%zu methods; there are 1 to %d", count,
                      FNZ_METHODS_MOST);
@@ -67,7 +67,7 @@ fnz_status fnz_methods_create(fnz_context *ctx, const fnz_method *methods, size_
   fnz_methods *set;
   *out = NULL;
   FNZ_TRY(open(ctx, &set));
-  return done(set, fill(ctx, set, methods, count), out);
+  return done(set, methods_fill(ctx, set, methods, count), out);
 }
 
 /* --- looking ---------------------------------------------------------------------------------- */
@@ -79,7 +79,7 @@ fnz_method fnz_methods_at(const fnz_methods *set, size_t k) {
   return k < set->count ? (fnz_method){set->names[k], set->programs[k]} : (fnz_method){NULL, NULL};
 }
 
-static fnz_program **find(const fnz_methods *set, const char *name) {
+static fnz_program **methods_find(const fnz_methods *set, const char *name) {
   for (size_t k = 0; k < set->count; k++)
     if (strcmp(set->names[k], name) == 0)
       return &set->programs[k];
@@ -87,14 +87,14 @@ static fnz_program **find(const fnz_methods *set, const char *name) {
 }
 
 const fnz_program *fnz_methods_find(const fnz_methods *set, const char *name) {
-  fnz_program **found = find(set, name);
+  fnz_program **found = methods_find(set, name);
   return found ? *found : NULL;
 }
 
 fnz_status fnz_methods_take(fnz_context *ctx, fnz_methods *set, const char *name,
                             fnz_program **out) {
   char names[200];
-  fnz_program **found = name ? find(set, name) : set->count == 1 ? &set->programs[0] : NULL;
+  fnz_program **found = name ? methods_find(set, name) : set->count == 1 ? &set->programs[0] : NULL;
   *out = NULL;
   /* Lists names, as many as `sizeof names` bytes hold. */
   size_t used = 0;
@@ -175,7 +175,8 @@ fnz_status fnz_methods_read(fnz_context *ctx, const void *bytes, size_t size, fn
   return wrap(ctx, p, out);
 }
 
-static fnz_status load(fnz_context *ctx, const char *path, fnz_format format, fnz_methods **out) {
+static fnz_status methods_load(fnz_context *ctx, const char *path, fnz_format format,
+                               fnz_methods **out) {
   fnzi_blob *file;
   fnz_program *p;
   *out = NULL;
@@ -193,7 +194,7 @@ static fnz_status load(fnz_context *ctx, const char *path, fnz_format format, fn
 
 fnz_status fnz_methods_load(fnz_context *ctx, const char *path, fnz_format format,
                             fnz_methods **out) {
-  return fnzi_file_failed(ctx, path, load(ctx, path, format, out));
+  return fnzi_file_failed(ctx, path, methods_load(ctx, path, format, out));
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */

@@ -175,7 +175,7 @@ static fnz_status check_elements(joining *j, size_t i) {
 }
 
 /* --- the list --------------------------------------------------------------------------------- */
-static fnz_status add(joining *j, size_t i) {
+static fnz_status methods_join_add(joining *j, size_t i) {
   const fnzi_weight *w = weight_at(j, i);
   fnzi_methods_entry *e = entry_of(j, i), new = {.weight = w, .method = j->method};
   uint64_t there;
@@ -231,7 +231,7 @@ static fnz_status join_all(joining *j) {
     }
   }
   for (size_t i = 0; i < count; i++)
-    FNZ_TRY(add(j, i));
+    FNZ_TRY(methods_join_add(j, i));
   return FNZ_OK;
 }
 

@@ -99,7 +99,7 @@ fnz_status fnzi_read_json(fnz_context *ctx, const char *bytes, size_t size, fnz_
 
 /* --- archives ------------------------------------------------------------------------------------
  */
-static const fnzi_zip_entry *find(fnzi_zip *zip, const char *prefix, const char *name) {
+static const fnzi_zip_entry *pt2_find(fnzi_zip *zip, const char *prefix, const char *name) {
   char path[2048];
   int size = snprintf(path, sizeof path, "%s%s", prefix, name);
   return size > 0 && (size_t)size < sizeof path ? fnzi_zip_find(zip, path) : NULL;
@@ -123,7 +123,7 @@ static fnz_status find_root(fnzi_zip *zip, fnzi_arena *arena, const char **out) 
 
 /* A record of a few bytes as text without white space at its end; "" when there is none. */
 static fnz_status read_small(fnzi_zip *zip, const char *prefix, const char *name, char out[32]) {
-  const fnzi_zip_entry *entry = find(zip, prefix, name);
+  const fnzi_zip_entry *entry = pt2_find(zip, prefix, name);
   memset(out, 0, 32);
   if (!entry)
     return FNZ_OK;
@@ -232,7 +232,7 @@ static fnz_status read_zip(fnzi_pt2 *r, fnzi_zip *zip) {
   FNZ_TRY(find_root(zip, r->arena, &prefix));
   if (flat)
     return read_flat(r, zip, flat);
-  if (find(zip, prefix, "archive_format"))
+  if (pt2_find(zip, prefix, "archive_format"))
     return read_archive(r, zip, prefix);
   fnzi_zip_names names = {false, false, false, false};
   for (size_t i = 0; i < zip->count; i++)

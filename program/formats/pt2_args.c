@@ -78,14 +78,14 @@ static fnz_status read_memory_format(fnzi_pt2_scope *s, const fnzi_json *v, fnz_
   return read_int_as(s, v, FNZ_ARG_MEMORY_FORMAT, out);
 }
 
-static fnz_status read_dtype(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out) {
+static fnz_status args_read_dtype(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out) {
   fnz_dtype dtype = 0;
   FNZ_TRY(fnzi_pt2_dtype(&s->r->doc, v, &dtype));
   *out = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = dtype};
   return FNZ_OK;
 }
 
-static fnz_status read_float(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out) {
+static fnz_status args_read_float(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out) {
   *out = (fnz_arg){.tag = FNZ_ARG_FLOAT};
   return fnzi_json_float(&s->r->doc, v, &out->u.f);
 }
@@ -96,19 +96,19 @@ static fnz_status read_bool(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out)
   return FNZ_OK;
 }
 
-static fnz_status read_string(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out) {
+static fnz_status args_read_string(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out) {
   FNZ_TRY(fnzi_json_expect(&s->r->doc, v, FNZI_JSON_STRING));
   return fnzi_json_at(&s->r->doc, keep_string(s->r, FNZ_ARG_STRING, v->u.s, v->count, out), v);
 }
 
-static fnz_status read_complex(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out) {
+static fnz_status args_read_complex(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out) {
   const fnzi_json *real = fnzi_json_find(v, "real"), *imag = fnzi_json_find(v, "imag");
   fnz_arg *parts;
   if (!real || !imag)
     return fnzi_json_fail(&s->r->doc, FNZ_CLASS_TYPE, v, "a complex number needs real and imag");
   FNZI_NEW(&s->r->p->arena, 2, &parts);
-  FNZ_TRY(read_float(s, real, &parts[0]));
-  FNZ_TRY(read_float(s, imag, &parts[1]));
+  FNZ_TRY(args_read_float(s, real, &parts[0]));
+  FNZ_TRY(args_read_float(s, imag, &parts[1]));
   *out = (fnz_arg){.tag = FNZ_ARG_COMPLEX, .count = 2, .u.list = parts};
   return FNZ_OK;
 }
@@ -136,7 +136,7 @@ static fnz_status symbolic(fnzi_pt2_scope *s, const fnzi_json *v, bool define, f
   if (strcmp(value->key, "as_int") == 0)
     return read_int(s, value, out);
   if (strcmp(value->key, "as_float") == 0)
-    return read_float(s, value, out);
+    return args_read_float(s, value, out);
   if (strcmp(value->key, "as_bool") == 0)
     return read_bool(s, value, out);
   if (strcmp(value->key, "as_name") != 0)
@@ -197,7 +197,7 @@ fnz_status fnzi_pt2_op_name(fnzi_pt2 *r, const char *target, const char **out) {
   return fnzi_intern(r->p, r->text.data, r->text.size, out);
 }
 
-static fnz_status read_operator(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out) {
+static fnz_status args_read_operator(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out) {
   const char *target = "", *name = NULL;
   FNZ_TRY(fnzi_json_text(&s->r->doc, v, &target));
   FNZ_TRY(fnzi_pt2_op_name(s->r, target, &name));
@@ -209,7 +209,7 @@ static fnz_status read_operator(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *
 
 /* Queues the graph to be read later: bodies nest without limit, and this function must not
  * recurse. */
-static fnz_status read_graph(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out) {
+static fnz_status args_read_graph(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out) {
   fnzi_pt2 *r = s->r;
   const fnzi_json *body;
   const char *name = "";
@@ -242,27 +242,27 @@ static const kind kinds[] = {
     {"as_int", "int", 0, read_int, read_int},
     {"as_ints", "int[]", 1, read_int, NULL},
     {"as_int_lists", "int[][]", 2, read_int, NULL},
-    {"as_float", "float", 0, read_float, read_float},
-    {"as_floats", "float[]", 1, read_float, NULL},
-    {"as_float_lists", "float[][]", 2, read_float, NULL},
+    {"as_float", "float", 0, args_read_float, args_read_float},
+    {"as_floats", "float[]", 1, args_read_float, NULL},
+    {"as_float_lists", "float[][]", 2, args_read_float, NULL},
     {"as_bool", "bool", 0, read_bool, read_bool},
     {"as_bools", "bool[]", 1, read_bool, NULL},
-    {"as_string", "str", 0, read_string, read_string},
-    {"as_strings", "str[]", 1, read_string, NULL},
-    {"as_complex", "Scalar", 0, read_complex, read_complex},
+    {"as_string", "str", 0, args_read_string, args_read_string},
+    {"as_strings", "str[]", 1, args_read_string, NULL},
+    {"as_complex", "Scalar", 0, args_read_complex, args_read_complex},
     {"as_sym_int", "SymInt", 0, use_symbol, define_symbol},
     {"as_sym_ints", "SymInt[]", 1, use_symbol, define_symbol},
     {"as_sym_bool", "SymBool", 0, use_symbol, define_symbol},
     {"as_sym_bools", "SymBool[]", 1, use_symbol, define_symbol},
     {"as_sym_float", "float", 0, use_symbol, define_symbol},
     {"as_sym_floats", "float[]", 1, use_symbol, define_symbol},
-    {"as_scalar_type", "ScalarType", 0, read_dtype, NULL},
+    {"as_scalar_type", "ScalarType", 0, args_read_dtype, NULL},
     {"as_layout", "Layout", 0, read_layout, NULL},
     {"as_memory_format", "MemoryFormat", 0, read_memory_format, NULL},
     {"as_device", "Device", 0, read_device, NULL},
     {"as_custom_obj", "__torch__.Class", 0, use_value, define_object},
-    {"as_operator", "str", 0, read_operator, NULL},
-    {"as_graph", "GraphModule", 0, read_graph, NULL},
+    {"as_operator", "str", 0, args_read_operator, NULL},
+    {"as_graph", "GraphModule", 0, args_read_graph, NULL},
 };
 
 static fnz_status open_list(fnzi_pt2_scope *s, const fnzi_json *list, fnz_arg **items,
@@ -282,7 +282,7 @@ static fnz_status read_list(fnzi_pt2_scope *s, const fnzi_json *list, item_reade
   return FNZ_OK;
 }
 
-static const kind *find_kind(const char *tag) {
+static const kind *args_find_kind(const char *tag) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (strcmp(kinds[i].tag, tag) == 0)
       return &kinds[i];
@@ -291,7 +291,7 @@ static const kind *find_kind(const char *tag) {
 
 const char *fnzi_pt2_type_of(const fnzi_json *argument) {
   bool is_union = argument && argument->kind == FNZI_JSON_OBJECT && argument->count == 1;
-  const kind *row = is_union ? find_kind(argument->u.first->key) : NULL;
+  const kind *row = is_union ? args_find_kind(argument->u.first->key) : NULL;
   return row ? row->type : "";
 }
 
@@ -299,7 +299,7 @@ static fnz_status read_union(fnzi_pt2_scope *s, const fnzi_json *argument, bool 
                              fnz_arg *out) {
   const fnzi_json *v;
   FNZ_TRY(fnzi_json_only(&s->r->doc, argument, &v));
-  const kind *row = find_kind(v->key);
+  const kind *row = args_find_kind(v->key);
   item_reader *item = !row ? NULL : define ? row->define : row->use;
   if (!row)
     return fnzi_json_fail(

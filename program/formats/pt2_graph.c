@@ -105,8 +105,8 @@ static fnz_status refuse_near(fnzi_pt2 *r, const fnzi_json *at, const char *name
                         name, near);
 }
 
-static fnz_status read_operator(fnzi_pt2 *r, const fnzi_json *at, const char *target,
-                                fnzi_node *out) {
+static fnz_status graph_read_operator(fnzi_pt2 *r, const fnzi_json *at, const char *target,
+                                      fnzi_node *out) {
   const char *name = NULL;
   FNZ_TRY(fnzi_pt2_op_name(r, target, &name));
   if (!name)
@@ -138,7 +138,7 @@ static fnz_status read_target(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out
   if (fnzi_starts_with(target, higher_order))
     target += strlen("torch.ops.");
   else if (!is_arithmetic(target) && !fnzi_batch_is_mark(target))
-    return read_operator(r, at, target, out);
+    return graph_read_operator(r, at, target, out);
   return fnzi_intern(r->p, target, strlen(target), &other->target);
 }
 
@@ -182,7 +182,7 @@ static fnz_status read_args(fnzi_pt2_scope *s, const fnzi_json *inputs, fnz_arg 
 }
 
 /* Keywords of the arguments of a higher-order operator, "" for those by position. */
-static fnz_status read_names(fnzi_pt2 *r, const fnzi_json *inputs, fnzi_node_other *out) {
+static fnz_status graph_read_names(fnzi_pt2 *r, const fnzi_json *inputs, fnzi_node_other *out) {
   const char **names;
   size_t n = 0;
   FNZI_NEW(r->arena, inputs->count, &names);
@@ -219,7 +219,7 @@ static fnz_status read_vmap_node(fnzi_pt2_scope *s, const fnzi_json *json, const
   return fnzi_pt2_vmap_node(s, json, outputs, node, args);
 }
 
-static fnz_status name_between(void *user, const char *suffix, const char **out) {
+static fnz_status graph_name_between(void *user, const char *suffix, const char **out) {
   return fnzi_pt2_new_name(user, suffix, out);
 }
 
@@ -227,7 +227,7 @@ static fnz_status name_between(void *user, const char *suffix, const char **out)
 static fnz_status read_prim(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *inputs,
                             const fnzi_json *outputs, fnzi_node *node) {
   fnzi_pt2_maker maker = {.s = s, .json = json, .like = node, .stem = node->op->base};
-  const fnzi_prim_call call = {s->r->p, s->r->arena, s->graph, node, &maker, name_between};
+  const fnzi_prim_call call = {s->r->p, s->r->arena, s->graph, node, &maker, graph_name_between};
   node->nargs = node->op->nparams;
   node->noutputs = outputs->count;
   FNZI_NEW(s->r->arena, node->nargs, &node->args);
@@ -239,7 +239,7 @@ static fnz_status read_prim(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi
   return fnzi_json_at(&s->r->doc, fnzi_prim_read(&call), json);
 }
 
-static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
+static fnz_status graph_read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   fnzi_pt2 *r = s->r;
   fnzi_node node = {0};
   fnzi_node_other other = {0};
@@ -264,7 +264,7 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   if (node.op && fnzi_builtin_prim(node.op))
     return read_prim(s, json, inputs, outputs, &node);
   if (!node.op)
-    FNZ_TRY(read_names(r, inputs, &other));
+    FNZ_TRY(graph_read_names(r, inputs, &other));
   node.nargs = node.op ? node.op->nparams : inputs->count;
   /* The operator returns None. Its schema calls that "NoneType", which is no result here. */
   bool has_results = !node.op || node.op->nreturns || outputs->count != 1 ||
@@ -290,15 +290,15 @@ static fnz_status read_nodes(fnzi_pt2_scope *s, const fnzi_json *graph) {
     return fnzi_json_fail(&s->r->doc, FNZ_CLASS_LIMIT, nodes, "%u nodes; at most %zu are allowed",
                           nodes->count, s->r->doc.ctx->limits.nodes);
   for (const fnzi_json *node = nodes->u.first; node; node = node->next) {
-    FNZ_TRY(read_node(s, node));
+    FNZ_TRY(graph_read_node(s, node));
     s->reading = NULL;
     FNZ_TRY(fnzi_pt2_keep_nodes(s, node));
   }
   return FNZ_OK;
 }
 
-static fnz_status read_graph(fnzi_pt2_scope *s, const fnzi_json *graph,
-                             const fnzi_json *signature) {
+static fnz_status graph_read_graph(fnzi_pt2_scope *s, const fnzi_json *graph,
+                                   const fnzi_json *signature) {
   const fnzi_json_doc *doc = &s->r->doc;
   const fnzi_json *inputs, *outputs, *in_specs = NULL, *out_specs = NULL;
   FNZ_TRY(fnzi_json_need(doc, graph, "inputs", FNZI_JSON_ARRAY, &inputs));
@@ -341,7 +341,7 @@ fnz_status fnzi_pt2_graphs(fnzi_pt2 *r, const fnzi_json *module) {
                         .batch = {.p = r->p, .arena = r->arena, .graph = i}};
     fnzi_map_init(&s.tensors, r->doc.ctx);
     fnzi_map_init(&s.symbols, r->doc.ctx);
-    fnz_status status = read_graph(&s, r->bodies.data[i], i == 0 ? signature : NULL);
+    fnz_status status = graph_read_graph(&s, r->bodies.data[i], i == 0 ? signature : NULL);
     fnzi_map_free(&s.tensors);
     fnzi_map_free(&s.symbols);
     fnzi_batch_end(&s.batch);

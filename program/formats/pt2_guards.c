@@ -21,7 +21,7 @@ typedef struct guard_text {
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 
 /* The next characters are `word`, which is skipped. */
-static bool take(guard_text *g, const char *word) {
+static bool guards_take(guard_text *g, const char *word) {
   size_t size = strlen(word);
   bool yes = strncmp(g->at, word, size) == 0;
   g->at += yes ? size : 0;
@@ -29,7 +29,7 @@ static bool take(guard_text *g, const char *word) {
 }
 
 /* Appends a key to the name, in the letters that the exporter's names use. */
-static bool put_key(char *name, size_t most, const char *key, size_t size) {
+static bool guards_put_key(char *name, size_t most, const char *key, size_t size) {
   size_t used = strlen(name);
   if (used + size + 2 > most)
     return false;
@@ -51,14 +51,14 @@ static bool take_key(guard_text *g, char *name, size_t most) {
   if (*g->at == '.' && *name && strncmp(key, "size()", 6) != 0) {
     size_t size = strspn(key, letters);
     g->at = key + size;
-    return put_key(name, most, key, size);
+    return guards_put_key(name, most, key, size);
   }
   if (*g->at != '[')
     return false;
   bool is_text = *key == '\'' || *key == '"';
   const char *end = is_text ? strchr(key + 1, *key) : strchr(key, ']');
   key += is_text;
-  if (!end || end[is_text] != ']' || !put_key(name, most, key, (size_t)(end - key)))
+  if (!end || end[is_text] != ']' || !guards_put_key(name, most, key, (size_t)(end - key)))
     return false;
   g->at = end + is_text + 1;
   return true;
@@ -76,28 +76,28 @@ static const fnzi_value *take_input(guard_text *g) {
   return v->node == FNZI_NO_NODE ? v : NULL;
 }
 
-static fnz_status put_symbol(guard_text *g, uint32_t symbol) {
+static fnz_status guards_put_symbol(guard_text *g, uint32_t symbol) {
   return fnzi_printf(g->r->doc.ctx, &g->out, "(%s)", g->r->p->symbols.data[symbol].text);
 }
 
 /* A number, or a size of a tensor, behind the L; *done false when it is something else. */
-static fnz_status put_source(guard_text *g, bool *done) {
+static fnz_status guards_put_source(guard_text *g, bool *done) {
   const fnzi_value *v = take_input(g);
   *done = v != NULL;
   if (!v)
     return FNZ_OK;
   if (!v->geometry) {
     *done = v->symbol != 0;
-    return *done ? put_symbol(g, v->symbol) : FNZ_OK;
+    return *done ? guards_put_symbol(g, v->symbol) : FNZ_OK;
   }
   char *end = NULL;
-  unsigned long dim = take(g, ".size()[") ? strtoul(g->at, &end, 10) : 0;
+  unsigned long dim = guards_take(g, ".size()[") ? strtoul(g->at, &end, 10) : 0;
   *done = end && end != g->at && *end == ']' && dim < v->geometry->rank;
   if (!*done)
     return FNZ_OK;
   g->at = end + 1;
   uint32_t symbol = v->geometry->symbols ? v->geometry->symbols[dim] : 0;
-  return symbol ? put_symbol(g, symbol)
+  return symbol ? guards_put_symbol(g, symbol)
                 : fnzi_printf(g->r->doc.ctx, &g->out, "%lld", (long long)v->geometry->sizes[dim]);
 }
 
@@ -113,7 +113,7 @@ static const char *take_function(guard_text *g) {
                                          {"round(", "RoundToInt("},
                                          {"abs(", "Abs("}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (take(g, names[i][0]))
+    if (guards_take(g, names[i][0]))
       return names[i][1];
   return NULL;
 }
@@ -128,7 +128,7 @@ static fnz_status translate(guard_text *g, bool *done) {
       FNZ_TRY(fnzi_printf(ctx, &g->out, "%s", function));
     } else if (g->at[0] == 'L' && g->at[1] == '[') {
       g->at++;
-      FNZ_TRY(put_source(g, done));
+      FNZ_TRY(guards_put_source(g, done));
     } else {
       FNZ_TRY(fnzi_printf(ctx, &g->out, "%c", *g->at++));
     }
@@ -201,7 +201,7 @@ static fnz_status add_guard(fnzi_pt2 *r, const fnzi_expr *e, fnzi_map *there) {
 
 /* A guard that cannot be parsed is ignored: the program works at the sizes that nodes and ranges
  * allow, as it does without guards. */
-static fnz_status read_guard(fnzi_pt2 *r, const char *text, fnzi_map *there) {
+static fnz_status guards_read_guard(fnzi_pt2 *r, const char *text, fnzi_map *there) {
   guard_text g = {.r = r, .at = text, .out = {NULL, 0, 0}};
   fnzi_exprs set;
   const fnzi_expr *e = NULL;
@@ -231,7 +231,7 @@ fnz_status fnzi_pt2_guards(fnzi_pt2 *r) {
     const char *text;
     status = fnzi_json_text(&r->doc, guard, &text);
     if (status == FNZ_OK)
-      status = read_guard(r, text, &there);
+      status = guards_read_guard(r, text, &there);
   }
   fnzi_map_free(&there);
   return status;

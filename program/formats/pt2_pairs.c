@@ -220,8 +220,8 @@ static fnz_status put_longer(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json 
 
 /* (arguments, keywords): the state comes after the keywords if there are any, since their leaves
  * come last, else after the arguments. */
-static fnz_status put_arguments(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *node,
-                                const char *const *names, size_t count) {
+static fnz_status pairs_put_arguments(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *node,
+                                      const char *const *names, size_t count) {
   const fnzi_json *list = fnzi_json_find(node, "children_spec");
   const fnzi_json *first = list && list->kind == FNZI_JSON_ARRAY ? list->u.first : NULL;
   if (!first || !first->next || first->next->next)
@@ -244,8 +244,8 @@ static fnz_status put_arguments(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_js
 }
 
 /* A tuple with more leaves; of another result, a tuple of it and these. */
-static fnz_status put_results(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *node,
-                              size_t count) {
+static fnz_status pairs_put_results(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *node,
+                                    size_t count) {
   const fnzi_json *type = fnzi_json_find(node, "type");
   if (type && type->kind == FNZI_JSON_STRING && strcmp(type->u.s, "builtins.tuple") == 0)
     return put_longer(o, w, node, NULL, count);
@@ -271,8 +271,8 @@ static fnz_status put_tree(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *s
   fnz_status status = fnzi_json_out_tree(&inner, version);
   if (status == FNZ_OK)
     status = leaves->names
-                 ? put_arguments(o, &inner, node, leaves->names + had, leaves->count - had)
-                 : put_results(o, &inner, node, leaves->count - had);
+                 ? pairs_put_arguments(o, &inner, node, leaves->names + had, leaves->count - had)
+                 : pairs_put_results(o, &inner, node, leaves->count - had);
   if (status == FNZ_OK)
     status = fnzi_json_close(&inner, ']');
   if (status == FNZ_OK)

@@ -65,7 +65,7 @@ static fnz_status read_expr(fnz_program *p, const fnzi_json_doc *in, const fnzi_
 }
 
 /* A value of a sym_*_values table: an expression, or a number that became a symbol of its own. */
-static fnz_status read_symbol(fnzi_pt2 *r, const fnzi_json *union_, uint32_t *symbol) {
+static fnz_status values_read_symbol(fnzi_pt2 *r, const fnzi_json *union_, uint32_t *symbol) {
   const fnzi_json *value;
   char text[32];
   FNZ_TRY(fnzi_json_only(&r->doc, union_, &value));
@@ -86,8 +86,8 @@ static fnz_status read_symbol(fnzi_pt2 *r, const fnzi_json *union_, uint32_t *sy
 
 /* --- tensors ----------------------------------------------------------------------------- */
 /* A SymInt of a geometry; its number is 0 when it depends on data. */
-static fnz_status read_dim(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *dim,
-                           int64_t *number, uint32_t *symbol) {
+static fnz_status values_read_dim(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *dim,
+                                  int64_t *number, uint32_t *symbol) {
   const fnzi_json *value;
   FNZ_TRY(fnzi_json_only(in, dim, &value));
   if (strcmp(value->key, "as_int") == 0)
@@ -105,10 +105,10 @@ typedef struct dims {
   uint32_t symbols[2 * FNZ_MAX_RANK + 1];
 } dims;
 
-static fnz_status read_dims(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *list,
-                            int64_t *numbers, uint32_t *symbols) {
+static fnz_status values_read_dims(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *list,
+                                   int64_t *numbers, uint32_t *symbols) {
   for (const fnzi_json *dim = list->u.first; dim; dim = dim->next)
-    FNZ_TRY(read_dim(p, in, dim, numbers++, symbols++));
+    FNZ_TRY(values_read_dim(p, in, dim, numbers++, symbols++));
   return FNZ_OK;
 }
 
@@ -140,9 +140,9 @@ static fnz_status read_shape(fnz_program *p, const fnzi_json_doc *in, const fnzi
     return fnzi_json_fail(in, FNZ_CLASS_LIMIT, sizes, "%u dimensions; at most %d are allowed",
                           sizes->count, FNZ_MAX_RANK);
   g->rank = sizes->count;
-  FNZ_TRY(read_dims(p, in, sizes, d->sizes, d->symbols));
-  FNZ_TRY(read_dims(p, in, strides, d->strides, d->symbols + g->rank));
-  return read_dim(p, in, offset, &g->offset, &d->symbols[2 * g->rank]);
+  FNZ_TRY(values_read_dims(p, in, sizes, d->sizes, d->symbols));
+  FNZ_TRY(values_read_dims(p, in, strides, d->strides, d->symbols + g->rank));
+  return values_read_dim(p, in, offset, &g->offset, &d->symbols[2 * g->rank]);
 }
 
 fnz_status fnzi_pt2_geometry(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *meta,
@@ -216,7 +216,7 @@ fnz_status fnzi_pt2_define(fnzi_pt2_scope *s, const fnzi_json *at, const char *n
   if (is_tensor)
     FNZ_TRY(of_value(s, fnzi_pt2_geometry(r->p, &r->doc, meta, &geometry), name));
   else if (tag == FNZ_ARG_SYMBOL)
-    FNZ_TRY(read_symbol(r, meta, &symbol));
+    FNZ_TRY(values_read_symbol(r, meta, &symbol));
   if (is_tensor && s->batch.defining)
     FNZ_TRY(fnzi_json_at(&r->doc, fnzi_batch_geometry(&s->batch, &geometry), at));
   fnz_status status = fnzi_value_add(r->p, s->graph, name, geometry, s->node, &value);

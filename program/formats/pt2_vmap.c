@@ -10,7 +10,7 @@ typedef struct rewrite {
   const fnzi_json *outputs;
 } rewrite;
 
-static fnz_status define(void *user, fnz_arg **results, size_t *count) {
+static fnz_status vmap_define(void *user, fnz_arg **results, size_t *count) {
   const rewrite *w = user;
   fnz_arg *next;
   *count = w->outputs->count;
@@ -22,8 +22,8 @@ static fnz_status define(void *user, fnz_arg **results, size_t *count) {
   return FNZ_OK;
 }
 
-static fnz_status add(void *user, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                      fnz_arg *results, size_t count) {
+static fnz_status vmap_add(void *user, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                           fnz_arg *results, size_t count) {
   const rewrite *w = user;
   return fnzi_pt2_put_node(&w->make, op, args, nargs, results, count);
 }
@@ -37,7 +37,7 @@ static fnz_status make(void *user, const char *op, const fnz_arg *args, size_t n
 fnz_status fnzi_pt2_vmap_mark(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *inputs,
                               const fnzi_json *outputs, const fnzi_node *node) {
   rewrite w = {.make = {.s = s, .json = json, .like = node, .stem = "vmap"}, .outputs = outputs};
-  const fnzi_batch_maker maker = {&w, define, add, make};
+  const fnzi_batch_maker maker = {&w, vmap_define, vmap_add, make};
   const char *target = fnzi_node_target(node);
   fnz_arg *args;
   fnz_status status = fnzi_batch_check_mark(&s->batch, target, inputs->count);
@@ -59,7 +59,7 @@ fnz_status fnzi_pt2_vmap_node(fnzi_pt2_scope *s, const fnzi_json *json, const fn
                               const fnzi_node *node, fnz_arg *args) {
   rewrite w = {.make = {.s = s, .json = json, .like = node, .stem = node->op->base},
                .outputs = outputs};
-  const fnzi_batch_maker maker = {&w, define, add, make};
+  const fnzi_batch_maker maker = {&w, vmap_define, vmap_add, make};
   fnz_status status = fnzi_batch_call(&s->batch, &maker, node->op, args);
   return fnzi_json_at(&s->r->doc, status, json);
 }

@@ -151,7 +151,8 @@ static fnz_status read_payload(loader *l, const folder *f, const fnzi_json *payl
 
 /* Buffers that are not persistent are stored with the constants. If only the other folder has the
  * name, its entry is used. */
-static fnz_status load(loader *l, const fnz_input_spec *spec, const fnz_geometry *in_graph) {
+static fnz_status weights_load(loader *l, const fnz_input_spec *spec,
+                               const fnz_geometry *in_graph) {
   bool is_constant =
       spec->kind == FNZ_INPUT_CONSTANT || (spec->kind == FNZ_INPUT_BUFFER && !spec->persistent);
   const folder *first = is_constant ? &l->constants : &l->weights;
@@ -175,7 +176,7 @@ static fnz_status load_all(loader *l) {
     if (g->inputs[i].tag != FNZ_ARG_VALUE)
       return fnzi_fail(p->ctx, FNZ_CLASS_TYPE, p->inputs[i].target,
                        "the signature gives input %u data, but it is no tensor", i);
-    FNZ_TRY(load(l, &p->inputs[i], fnzi_value_at(p, 0, g->inputs[i].u.value)->geometry));
+    FNZ_TRY(weights_load(l, &p->inputs[i], fnzi_value_at(p, 0, g->inputs[i].u.value)->geometry));
   }
   return FNZ_OK;
 }

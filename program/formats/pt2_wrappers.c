@@ -231,7 +231,7 @@ static fnz_status written_views(const wrapper *w, const fnzi_param *p, fnz_arg *
 
 /* The `k`-th of the results that follow the operator's own; NULL when there is none. An operator
  * without results has None in their place. */
-static const fnzi_json *new_value(const wrapper *w, size_t k) {
+static const fnzi_json *wrappers_new_value(const wrapper *w, size_t k) {
   const fnzi_json *at = w->outputs->u.first;
   for (k += w->op->nreturns ? w->op->nreturns : 1; at && k; k--)
     at = at->next;
@@ -268,7 +268,7 @@ static fnz_status clone_list(const wrapper *w, const fnzi_param *p, const fnz_ar
 static fnz_status clone_written(const wrapper *w, const fnzi_param *p, size_t *place,
                                 fnz_arg *out) {
   const fnz_arg *given = keyword(w, p->name);
-  const fnzi_json *result = new_value(w, (*place)++);
+  const fnzi_json *result = wrappers_new_value(w, (*place)++);
   *out = given ? *given : (fnz_arg){.tag = FNZ_ARG_DEFAULT};
   if (!given || given->tag == FNZ_ARG_NONE)
     return FNZ_OK;
@@ -287,7 +287,7 @@ static fnz_status make_args(wrapper *w, bool has_bases, fnz_arg *args) {
     w->nbases = bases->count;
     FNZI_NEW(w->s->r->arena, w->nbases, &w->clones);
     for (uint32_t i = 0; i < w->nbases; i++)
-      FNZ_TRY(clone(w, &w->bases[i], "base", new_value(w, i), &w->clones[i]));
+      FNZ_TRY(clone(w, &w->bases[i], "base", wrappers_new_value(w, i), &w->clones[i]));
   }
   for (size_t i = 0; i < w->op->nparams; i++) {
     const fnzi_param *p = &w->op->params[i];

@@ -50,7 +50,7 @@ static bool has_range(const fnz_program *p, const char *symbol) {
 
 /* Sizes are from 0 on where no range says more, and numbers of data are any. PyTorch cannot load a
  * program that lacks the range of some symbol. */
-static fnz_status put_ranges(fnzi_pt2_out *o, fnzi_json_out *w) {
+static fnz_status pt2_put_ranges(fnzi_pt2_out *o, fnzi_json_out *w) {
   FNZ_TRY(fnzi_json_open_as(w, "range_constraints", '{'));
   for (size_t i = 0; i < o->p->ranges.count; i++)
     if (!o->p->is_rewritten || strpbrk(o->p->ranges.data[i].symbol, "*+-/%( ") == NULL)
@@ -118,7 +118,7 @@ static fnz_status put_model(fnzi_pt2_out *o, fnz_buffer *out) {
     FNZ_TRY(fnzi_json_out_raw(w, "[]", 2));
   }
   FNZ_TRY(put_kept(o, w, FNZI_EXTRA_PROGRAM, "verifiers"));
-  FNZ_TRY(put_ranges(o, w));
+  FNZ_TRY(pt2_put_ranges(o, w));
   FNZ_TRY(fnzi_json_open_as(w, "schema_version", '{'));
   FNZ_TRY(fnzi_json_out_number(w, "major", SCHEMA_MAJOR));
   FNZ_TRY(fnzi_json_out_number(w, "minor", o->minor));

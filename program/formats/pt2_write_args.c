@@ -45,8 +45,8 @@ fnz_status fnzi_pt2_put_operator(fnzi_pt2_out *o, fnzi_json_out *w, const char *
 }
 
 /* {"as_name": name} or {"as_int": 3}, an item of as_sym_ints and its kin. */
-static fnz_status put_symbol(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
-                             const fnz_arg *arg) {
+static fnz_status args_put_symbol(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                                  const fnz_arg *arg) {
   FNZ_TRY(fnzi_json_open(w, '{'));
   if (arg->tag == FNZ_ARG_SYMBOL)
     FNZ_TRY(fnzi_json_out_text(w, "as_name", fnzi_pt2_name(o, graph, arg->u.value)));
@@ -71,7 +71,7 @@ static fnz_status put_complex(fnzi_json_out *w, const fnz_arg *arg) {
   return fnzi_json_close(w, '}');
 }
 
-static fnz_status put_region(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_arg *arg) {
+static fnz_status args_put_region(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_arg *arg) {
   const fnz_buffer *body = &o->bodies[arg->u.i];
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_out_text(w, "name", fnzi_graph_at(o->p, (uint32_t)arg->u.i)->name));
@@ -115,7 +115,7 @@ static fnz_status put_bare(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, co
   case FNZ_ARG_VALUE:
     return fnzi_pt2_put_tensor(w, fnzi_pt2_name(o, graph, arg->u.value));
   case FNZ_ARG_SYMBOL:
-    return put_symbol(o, w, graph, arg);
+    return args_put_symbol(o, w, graph, arg);
   case FNZ_ARG_OBJECT:
   case FNZ_ARG_TOKEN:
     return fnzi_pt2_put_object(o, w, fnzi_value_at(o->p, graph, arg->u.value)->name);
@@ -132,7 +132,7 @@ static fnz_status put_bare(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, co
   case FNZ_ARG_DEVICE:
     return fnzi_pt2_put_device(w, arg->u.s);
   case FNZ_ARG_GRAPH:
-    return put_region(o, w, arg);
+    return args_put_region(o, w, arg);
   case FNZ_ARG_OPERATOR:
     return fnzi_pt2_put_operator(o, w, arg->u.s);
   case FNZ_ARG_INT:
@@ -148,8 +148,8 @@ static fnz_status put_bare(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, co
 }
 
 /* {"as_tensor": {"name": name}} */
-static fnz_status put_tagged(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
-                             const fnz_arg *arg) {
+static fnz_status args_put_tagged(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                                  const fnz_arg *arg) {
   FNZ_TRY(fnzi_pt2_check_arg(o, graph, arg));
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_key(w, tag_of(o, graph, arg)));
@@ -243,7 +243,7 @@ static fnz_status put_items(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, c
   FNZ_TRY(fnzi_json_open(w, '['));
   for (uint32_t i = 0; i < list->count; i++) {
     const fnz_arg *item = &list->u.list[i];
-    FNZ_TRY(tagged ? put_tagged(o, w, graph, item) : put_bare(o, w, graph, item));
+    FNZ_TRY(tagged ? args_put_tagged(o, w, graph, item) : put_bare(o, w, graph, item));
   }
   return fnzi_json_close(w, ']');
 }
@@ -273,7 +273,7 @@ static fnz_status try_list(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, co
     }
     FNZ_TRY(fnzi_json_open(w, '['));
     for (uint32_t i = 0; i < list->count; i++)
-      FNZ_TRY(put_symbol(o, w, graph, &list->u.list[i]));
+      FNZ_TRY(args_put_symbol(o, w, graph, &list->u.list[i]));
     return fnzi_json_close(w, ']');
   }
   if (!nested)
@@ -288,7 +288,7 @@ fnz_status fnzi_pt2_put_arg(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, c
                             const fnzi_param *param) {
   bool done;
   if (arg->tag != FNZ_ARG_LIST)
-    return put_tagged(o, w, graph, arg);
+    return args_put_tagged(o, w, graph, arg);
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(try_list(o, w, graph, arg, param, &done));
   if (!done)

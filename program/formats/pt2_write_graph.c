@@ -164,7 +164,7 @@ static fnz_status put_args(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, co
 }
 
 /* Outputs of graph 0 may be clones that no node of the program makes. */
-static fnz_status put_results(fnzi_pt2_out *o, fnzi_json_out *w) {
+static fnz_status graph_put_results(fnzi_pt2_out *o, fnzi_json_out *w) {
   const fnzi_graph *g = fnzi_graph_main(o->p);
   FNZ_TRY(fnzi_json_open_as(w, "outputs", '['));
   for (uint32_t i = 0; i < g->noutputs; i++) {
@@ -184,7 +184,8 @@ fnz_status fnzi_pt2_put_graph(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph)
   const fnzi_graph *g = fnzi_graph_at(o->p, graph);
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(put_args(o, w, graph, "inputs", g->inputs, g->ninputs));
-  FNZ_TRY(graph ? put_args(o, w, graph, "outputs", g->outputs, g->noutputs) : put_results(o, w));
+  FNZ_TRY(graph ? put_args(o, w, graph, "outputs", g->outputs, g->noutputs)
+                : graph_put_results(o, w));
   FNZ_TRY(fnzi_json_open_as(w, "nodes", '['));
   for (uint32_t i = 0; i < g->nodes.count; i++) {
     char place[160];

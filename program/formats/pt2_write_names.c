@@ -47,24 +47,24 @@ static int compare(const void *key, const void *row) {
   return strcmp(key, *(const char *const *)row);
 }
 
-static bool is_reserved(const char *name) {
+static bool names_is_reserved(const char *name) {
   return bsearch(name, reserved, sizeof reserved / sizeof *reserved, sizeof *reserved, compare);
 }
 
-static bool is_letter(char c) {
+static bool names_is_letter(char c) {
   return fnzi_is_letter(c) || c == '_';
 }
 
 static bool is_identifier(const char *name) {
-  if (!is_letter(*name))
+  if (!names_is_letter(*name))
     return false;
-  while (is_letter(*name) || (*name >= '0' && *name <= '9'))
+  while (names_is_letter(*name) || (*name >= '0' && *name <= '9'))
     name++;
   return *name == 0;
 }
 
 /* --- new names -------------------------------------------------------------------------------- */
-static fnz_status take(fnzi_pt2_names *names, const char *name) {
+static fnz_status names_take(fnzi_pt2_names *names, const char *name) {
   return fnzi_map_set(&names->taken, name, strlen(name), 1);
 }
 
@@ -73,9 +73,9 @@ fnz_status fnzi_pt2_fresh(fnzi_pt2_out *o, uint32_t graph, const char *stem, con
   const char *base;
   uint64_t number = 0;
   /* Everything that no identifier may have becomes "_". */
-  FNZ_TRY(fnzi_arena_format(&o->arena, &base, "%s%s", is_letter(*stem) ? "" : "_", stem));
+  FNZ_TRY(fnzi_arena_format(&o->arena, &base, "%s%s", names_is_letter(*stem) ? "" : "_", stem));
   for (char *c = (char *)(uintptr_t)base; *c; c++)
-    if (!is_letter(*c) && !(*c >= '0' && *c <= '9'))
+    if (!names_is_letter(*c) && !(*c >= '0' && *c <= '9'))
       *c = '_';
   (void)fnzi_map_get(&names->next, base, strlen(base), &number);
   *out = base;
@@ -84,11 +84,11 @@ fnz_status fnzi_pt2_fresh(fnzi_pt2_out *o, uint32_t graph, const char *stem, con
       FNZ_TRY(fnzi_arena_format(&o->arena, out, "%s_%llu", base, (unsigned long long)number));
     uint64_t unused;
     const bool is_taken = fnzi_map_get(&names->taken, *out, strlen(*out), &unused);
-    if (!is_taken && !is_reserved(*out))
+    if (!is_taken && !names_is_reserved(*out))
       break;
   }
   FNZ_TRY(fnzi_map_set(&names->next, base, strlen(base), number + 1));
-  return take(names, *out);
+  return names_take(names, *out);
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ static fnz_status name_value(fnzi_pt2_out *o, uint32_t graph, const fnzi_value *
   if (!(o->fields & FNZI_SCHEMA_NODE_NAME) && !n->op && n->noutputs > 1)
     return fnzi_pt2_fresh(o, graph, "getitem", out);
   *out = v->name;
-  bool is_fine = is_identifier(v->name) && !is_reserved(v->name);
+  bool is_fine = is_identifier(v->name) && !names_is_reserved(v->name);
   return is_fine ? FNZ_OK : fnzi_pt2_fresh(o, graph, v->name, out);
 }
 
@@ -127,7 +127,7 @@ fnz_status fnzi_pt2_make_names(fnzi_pt2_out *o, uint32_t graph) {
   FNZI_NEW(&o->arena, g->values.count, &names->values);
   FNZI_NEW(&o->arena, g->nodes.count, &names->nodes);
   for (size_t i = 0; i < g->values.count; i++)
-    FNZ_TRY(take(names, g->values.data[i].name));
+    FNZ_TRY(names_take(names, g->values.data[i].name));
   for (size_t i = 0; i < g->values.count; i++)
     FNZ_TRY(name_value(o, graph, &g->values.data[i], &names->values[i]));
   for (size_t i = 0; i < g->nodes.count; i++) {

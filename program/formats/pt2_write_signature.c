@@ -20,7 +20,7 @@ static bool is_plain(const fnz_arg *arg) {
          arg->tag == FNZ_ARG_STRING || arg->tag == FNZ_ARG_NONE || arg->tag == FNZ_ARG_COMPLEX;
 }
 
-static const fnz_geometry *geometry_of(const fnzi_pt2_out *o, uint32_t input) {
+static const fnz_geometry *signature_geometry_of(const fnzi_pt2_out *o, uint32_t input) {
   return fnzi_value_at(o->p, 0, fnzi_graph_main(o->p)->inputs[input].u.value)->geometry;
 }
 
@@ -34,7 +34,7 @@ static fnz_status check_input(const fnzi_pt2_out *o, uint32_t k) {
   const char *name = in->target ? in->target : "";
   if (in->kind == FNZ_INPUT_TOKEN)
     return fnzi_pt2_cannot(o, name, "an effect token");
-  if (is_loaded(o, k) && geometry_of(o, k)->symbols)
+  if (is_loaded(o, k) && signature_geometry_of(o, k)->symbols)
     return fnzi_fail(
         o->ctx, FNZ_CLASS_UNSUPPORTED, name,
         "a stored tensor with symbolic sizes cannot be expressed in a .pt2 file; make it a "
@@ -96,7 +96,7 @@ static fnz_status leave_out(fnzi_pt2_out *o) {
     if (is_loaded(o, k) && g->inputs[k].tag == FNZ_ARG_VALUE && first != k && holder &&
         holder != k + 1 && !used[g->inputs[k].u.value])
       o->left_out[g->inputs[k].u.value] =
-          fnzi_geometry_covers(geometry_of(o, holder - 1), geometry_of(o, k));
+          fnzi_geometry_covers(signature_geometry_of(o, holder - 1), signature_geometry_of(o, k));
   }
   return FNZ_OK;
 }
@@ -115,8 +115,9 @@ static fnz_status check_sharing(fnzi_pt2_out *o) {
     uint32_t first = fnzi_memory_of(o->p, k);
     if (g->inputs[k].tag != FNZ_ARG_VALUE || fnzi_pt2_is_left_out(o, &g->inputs[k]))
       continue;
-    bool is_window = !fnzi_geometry_equal(geometry_of(o, k), geometry_of(o, first)) &&
-                     !(is_loaded(o, k) && is_loaded(o, first));
+    bool is_window =
+        !fnzi_geometry_equal(signature_geometry_of(o, k), signature_geometry_of(o, first)) &&
+        !(is_loaded(o, k) && is_loaded(o, first));
     if (o->p->inputs[k].kind == FNZ_INPUT_MEMORY || is_window)
       return refuse_sharing(o, k, first, ", as another window of it,");
     if (!used[g->inputs[k].u.value])
@@ -233,7 +234,7 @@ static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
   return fnzi_json_close(w, '}');
 }
 
-static fnz_status put_output(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
+static fnz_status signature_put_output(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
   const fnz_output_spec *out = &o->p->outputs[k];
   const fnz_arg *arg = &fnzi_graph_main(o->p)->outputs[k];
   const fnzi_pt2_kind row = fnzi_pt2_output_kinds[out->kind];
@@ -268,7 +269,7 @@ fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out *w) {
   FNZ_TRY(fnzi_json_close(w, ']'));
   FNZ_TRY(fnzi_json_open_as(w, "output_specs", '['));
   for (uint32_t k = 0; k < g->noutputs; k++)
-    FNZ_TRY(put_output(o, w, k));
+    FNZ_TRY(signature_put_output(o, w, k));
   FNZ_TRY(fnzi_json_close(w, ']'));
   return fnzi_json_close(w, '}');
 }
@@ -323,7 +324,7 @@ static fnz_status find_leaves(fnzi_pt2_out *o, fnzi_pt2_leaves *inputs, fnzi_pt2
 
 /* The module's own entry keeps its signature, with new names of outputs. Entries of inner modules
  * lose theirs, because their values may be gone. */
-static fnz_status put_call(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *entry) {
+static fnz_status signature_put_call(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *entry) {
   const fnzi_json *fqn = fnzi_json_find(entry, "fqn");
   const fnzi_json *call = fnzi_json_find(entry, "signature");
   bool is_whole = fqn && fqn->kind == FNZI_JSON_STRING && !fqn->count;
@@ -356,7 +357,7 @@ static fnz_status put_tuple(fnzi_json_out *w, size_t count) {
 }
 
 /* The arguments, all by position, and no keywords. */
-static fnz_status put_arguments(fnzi_json_out *w, size_t count) {
+static fnz_status signature_put_arguments(fnzi_json_out *w, size_t count) {
   FNZ_TRY(fnzi_pt2_open_tree(w, "builtins.tuple", "null"));
   FNZ_TRY(put_tuple(w, count));
   FNZ_TRY(fnzi_pt2_open_tree(w, "builtins.dict", "[]"));
@@ -364,7 +365,7 @@ static fnz_status put_arguments(fnzi_json_out *w, size_t count) {
   return fnzi_pt2_close_tree(w);
 }
 
-static fnz_status put_results(fnzi_json_out *w, size_t count) {
+static fnz_status signature_put_results(fnzi_json_out *w, size_t count) {
   return count == 1 ? fnzi_pt2_put_leaves(w, 1) : put_tuple(w, count);
 }
 
@@ -375,7 +376,8 @@ static fnz_status put_spec(fnzi_pt2_out *o, fnzi_json_out *w, const char *key, s
   fnzi_json_out inner = {.ctx = o->ctx, .out = &o->text};
   fnzi_json_open(&inner, '[');
   fnzi_json_out_int(&inner, 1);
-  FNZ_TRY(of_inputs ? put_arguments(&inner, count) : put_results(&inner, count));
+  FNZ_TRY(of_inputs ? signature_put_arguments(&inner, count)
+                    : signature_put_results(&inner, count));
   FNZ_TRY(fnzi_json_close(&inner, ']'));
   FNZ_TRY(fnzi_json_key(w, key));
   return fnzi_json_out_string(w, o->text.data, o->text.size);
@@ -418,7 +420,7 @@ fnz_status fnzi_pt2_put_calls(fnzi_pt2_out *o, fnzi_json_out *w) {
     FNZ_TRY(fnzi_json_parse(&o->arena, key, text, strlen(text), &doc));
     FNZ_TRY(fnzi_json_expect(&doc, doc.root, FNZI_JSON_ARRAY));
     for (const fnzi_json *entry = doc.root->u.first; entry; entry = entry->next)
-      FNZ_TRY(put_call(o, w, entry));
+      FNZ_TRY(signature_put_call(o, w, entry));
   }
   return fnzi_json_close(w, ']');
 }

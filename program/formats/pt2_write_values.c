@@ -11,8 +11,8 @@ enum { LAYOUT_STRIDED = 7 };
 
 /* --- symbolic expressions ----------------------------------------------------------------------
  */
-static fnz_status put_expression(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t symbol,
-                                 bool with_hint) {
+static fnz_status values_put_expression(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t symbol,
+                                        bool with_hint) {
   const fnzi_symbol *s = &o->p->symbols.data[symbol];
   if (!o->expressions[symbol]) {
     /* PyTorch parses another spelling. A text that fnz cannot parse stays as it is. */
@@ -41,19 +41,20 @@ static fnz_status put_expression(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t sym
   return fnzi_json_close(w, '}');
 }
 
-static fnz_status put_dim(fnzi_pt2_out *o, fnzi_json_out *w, int64_t number, uint32_t symbol) {
+static fnz_status values_put_dim(fnzi_pt2_out *o, fnzi_json_out *w, int64_t number,
+                                 uint32_t symbol) {
   if (symbol)
-    return put_expression(o, w, symbol, true);
+    return values_put_expression(o, w, symbol, true);
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_out_number(w, "as_int", number));
   return fnzi_json_close(w, '}');
 }
 
-static fnz_status put_dims(fnzi_pt2_out *o, fnzi_json_out *w, const char *key,
-                           const int64_t *numbers, const uint32_t *symbols, uint32_t count) {
+static fnz_status values_put_dims(fnzi_pt2_out *o, fnzi_json_out *w, const char *key,
+                                  const int64_t *numbers, const uint32_t *symbols, uint32_t count) {
   FNZ_TRY(fnzi_json_open_as(w, key, '['));
   for (uint32_t i = 0; i < count; i++)
-    FNZ_TRY(put_dim(o, w, numbers[i], symbols ? symbols[i] : 0));
+    FNZ_TRY(values_put_dim(o, w, numbers[i], symbols ? symbols[i] : 0));
   return fnzi_json_close(w, ']');
 }
 
@@ -65,13 +66,14 @@ fnz_status fnzi_pt2_put_meta(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_geomet
   const uint32_t *symbols = g->symbols;
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_out_number(w, "dtype", fnzi_dtype(g->dtype)->pt2));
-  FNZ_TRY(put_dims(o, w, "sizes", g->sizes, symbols, g->rank));
+  FNZ_TRY(values_put_dims(o, w, "sizes", g->sizes, symbols, g->rank));
   FNZ_TRY(fnzi_json_out_flag(w, "requires_grad", requires_grad));
   FNZ_TRY(fnzi_json_key(w, "device"));
   FNZ_TRY(fnzi_pt2_put_device(w, device));
-  FNZ_TRY(put_dims(o, w, "strides", g->strides, symbols ? symbols + g->rank : NULL, g->rank));
+  FNZ_TRY(
+      values_put_dims(o, w, "strides", g->strides, symbols ? symbols + g->rank : NULL, g->rank));
   FNZ_TRY(fnzi_json_key(w, "storage_offset"));
-  FNZ_TRY(put_dim(o, w, g->offset, symbols ? symbols[2 * g->rank] : 0));
+  FNZ_TRY(values_put_dim(o, w, g->offset, symbols ? symbols[2 * g->rank] : 0));
   FNZ_TRY(fnzi_json_out_number(w, "layout", LAYOUT_STRIDED));
   return fnzi_json_close(w, '}');
 }
@@ -85,8 +87,8 @@ static fnz_status put_tensor(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, 
                            note.requires_grad && can_have_grad);
 }
 
-static fnz_status put_value(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint64_t value,
-                            const char *name) {
+static fnz_status values_put_value(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                                   uint64_t value, const char *name) {
   return put_tensor(o, w, graph, value, fnzi_value_at(o->p, graph, value)->geometry, name);
 }
 
@@ -177,7 +179,7 @@ fnz_status fnzi_pt2_find_numbers(fnzi_pt2_out *o, uint32_t graph) {
 /* --- tables ------------------------------------------------------------------------------------
  */
 /* A symbol that is a plain number after all. */
-static bool is_number(const char *text, fnzi_pt2_number number) {
+static bool values_is_number(const char *text, fnzi_pt2_number number) {
   char *end;
   if (number == FNZI_SYM_BOOL)
     return strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
@@ -188,8 +190,8 @@ static bool is_number(const char *text, fnzi_pt2_number number) {
   return *text && !*end;
 }
 
-static fnz_status put_symbols(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const char *key,
-                              fnzi_pt2_number number) {
+static fnz_status values_put_symbols(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                                     const char *key, fnzi_pt2_number number) {
   const fnzi_graph *g = fnzi_graph_at(o->p, graph);
   FNZ_TRY(fnzi_json_open_as(w, key, '{'));
   for (size_t i = 0; i < g->values.count; i++) {
@@ -198,7 +200,7 @@ static fnz_status put_symbols(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
       continue;
     const char *name = fnzi_pt2_name(o, graph, i), *text = o->p->symbols.data[v->symbol].text;
     FNZ_TRY(fnzi_json_out_name(w, name, strlen(name)));
-    if (is_number(text, number)) {
+    if (values_is_number(text, number)) {
       static const char *const tags[] = {"as_int", "as_float", "as_bool"};
       FNZ_TRY(fnzi_json_open(w, '{'));
       FNZ_TRY(fnzi_json_key(w, tags[number]));
@@ -206,7 +208,7 @@ static fnz_status put_symbols(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                                        : fnzi_json_out_raw(w, text, strlen(text)));
       FNZ_TRY(fnzi_json_close(w, '}'));
     } else
-      FNZ_TRY(put_expression(o, w, v->symbol, number == FNZI_SYM_INT));
+      FNZ_TRY(values_put_expression(o, w, v->symbol, number == FNZI_SYM_INT));
   }
   return fnzi_json_close(w, '}');
 }
@@ -216,12 +218,12 @@ fnz_status fnzi_pt2_put_tables(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph
   FNZ_TRY(fnzi_json_open_as(w, "tensor_values", '{'));
   for (size_t i = 0; i < g->values.count; i++)
     if (g->values.data[i].geometry && (graph != 0 || !o->left_out[i]))
-      FNZ_TRY(put_value(o, w, graph, i, fnzi_pt2_name(o, graph, i)));
+      FNZ_TRY(values_put_value(o, w, graph, i, fnzi_pt2_name(o, graph, i)));
   for (size_t i = 0; graph == 0 && i < o->nclones; i++)
     FNZ_TRY(put_value_of_clone(o, w, i));
   FNZ_TRY(fnzi_json_close(w, '}'));
-  FNZ_TRY(put_symbols(o, w, graph, "sym_int_values", FNZI_SYM_INT));
-  FNZ_TRY(put_symbols(o, w, graph, "sym_bool_values", FNZI_SYM_BOOL));
+  FNZ_TRY(values_put_symbols(o, w, graph, "sym_int_values", FNZI_SYM_INT));
+  FNZ_TRY(values_put_symbols(o, w, graph, "sym_bool_values", FNZI_SYM_BOOL));
   FNZ_TRY(
       fnzi_json_out_flag(w, "is_single_tensor_return", fnzi_graph_at(o->p, graph)->returns_single));
   if (o->fields & FNZI_SCHEMA_OBJECTS) {
@@ -236,6 +238,6 @@ fnz_status fnzi_pt2_put_tables(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph
     FNZ_TRY(fnzi_json_close(w, '}'));
   }
   if (o->fields & FNZI_SCHEMA_SYM_FLOATS)
-    FNZ_TRY(put_symbols(o, w, graph, "sym_float_values", FNZI_SYM_FLOAT));
+    FNZ_TRY(values_put_symbols(o, w, graph, "sym_float_values", FNZI_SYM_FLOAT));
   return FNZ_OK;
 }

@@ -128,7 +128,8 @@ fnz_status fnzi_pt2_put_wrapped_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32
 
 /* --- results ---------------------------------------------------------------------------------- */
 /* The result that is the new value of a written argument: those follow the operator's own. */
-static const fnz_arg *new_value(const fnzi_node *n, const fnz_op *writes, const fnzi_param *of) {
+static const fnz_arg *wrapped_new_value(const fnzi_node *n, const fnz_op *writes,
+                                        const fnzi_param *of) {
   uint32_t at = writes->nreturns;
   const fnzi_param *written;
   for (fnzi_written_walk walk = {0}; fnzi_written_next(writes, &walk, &written); at++)
@@ -149,7 +150,7 @@ fnz_status fnzi_pt2_put_wrapped_results(fnzi_pt2_out *o, fnzi_json_out *w, uint3
   for (uint32_t i = 0; fnzi_op_of_bases(n->op) && i < bases->count; i++)
     FNZ_TRY(fnzi_pt2_put_result(o, w, graph, &bases->u.list[i]));
   for (uint32_t i = 0; !fnzi_op_of_bases(n->op) && i < writes->nparams; i++) {
-    value = writes->params[i].is_write ? new_value(n, writes, &writes->params[i]) : NULL;
+    value = writes->params[i].is_write ? wrapped_new_value(n, writes, &writes->params[i]) : NULL;
     if (value)
       FNZ_TRY(fnzi_pt2_put_result(o, w, graph, value));
   }

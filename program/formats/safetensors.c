@@ -39,7 +39,7 @@ static int by_begin(const void *a, const void *b) {
   return (x->end > y->end) - (x->end < y->end);
 }
 
-static fnz_status read_dtype(reader *r, const fnzi_json *entry, fnz_dtype *out) {
+static fnz_status safetensors_read_dtype(reader *r, const fnzi_json *entry, fnz_dtype *out) {
   const char *name;
   FNZ_TRY(fnzi_json_need_text(&r->doc, entry, "dtype", &name));
   for (*out = 0; *out < FNZ_DTYPE_COUNT; (*out)++) {
@@ -51,7 +51,7 @@ static fnz_status read_dtype(reader *r, const fnzi_json *entry, fnz_dtype *out) 
                         "element type %s is not one that fnz knows", name);
 }
 
-static fnz_status read_range(reader *r, const fnzi_json *entry, range *out) {
+static fnz_status safetensors_read_range(reader *r, const fnzi_json *entry, range *out) {
   const fnzi_json *offsets;
   int64_t begin, end;
   FNZ_TRY(fnzi_json_need(&r->doc, entry, "data_offsets", FNZI_JSON_ARRAY, &offsets));
@@ -75,7 +75,7 @@ static fnz_status read_array(reader *r, const fnzi_json *entry) {
   range where;
   int64_t sizes[FNZ_MAX_RANK];
   fnz_array t = {.name = entry->key, .sizes = sizes};
-  FNZ_TRY(read_dtype(r, entry, &t.dtype));
+  FNZ_TRY(safetensors_read_dtype(r, entry, &t.dtype));
   const fnzi_json *shape;
   FNZ_TRY(fnzi_json_need(&r->doc, entry, "shape", FNZI_JSON_ARRAY, &shape));
   t.rank = 0;
@@ -84,7 +84,7 @@ static fnz_status read_array(reader *r, const fnzi_json *entry) {
                           shape->count, FNZ_MAX_RANK);
   for (const fnzi_json *size = shape->u.first; size; size = size->next)
     FNZ_TRY(fnzi_json_int(&r->doc, size, &sizes[t.rank++]));
-  FNZ_TRY(read_range(r, entry, &where));
+  FNZ_TRY(safetensors_read_range(r, entry, &where));
   /* Bytes of the tensor must be the bytes of its range, before memory is taken for it. */
   int64_t bytes = (int64_t)fnz_dtype_get_info(t.dtype)->bytes;
   for (uint32_t i = 0; i < t.rank; i++)
@@ -136,7 +136,7 @@ static fnz_status check_entries(reader *r, fnzi_arena *arena) {
       for (const fnzi_json *m = e->u.first; m; m = m->next)
         FNZ_TRY(fnzi_json_expect(&r->doc, m, FNZI_JSON_STRING));
     } else
-      FNZ_TRY(read_range(r, e, &ranges[count++]));
+      FNZ_TRY(safetensors_read_range(r, e, &ranges[count++]));
   }
   return check_tiling(r, ranges, count);
 }

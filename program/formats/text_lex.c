@@ -15,7 +15,7 @@ void fnzi_lexer_end(fnzi_lexer *x) {
 }
 
 /* --- failing --------------------------------------------------------------------------------- */
-static void place(const fnzi_lexer *x, char out[64]) {
+static void lex_place(const fnzi_lexer *x, char out[64]) {
   snprintf(out, 64, "line %zu, column %zu", x->line, (size_t)(x->token - x->line_start) + 1);
 }
 
@@ -25,7 +25,7 @@ fnz_status fnzi_lexer_fail(fnzi_lexer *x, fnz_class kind, const char *format, ..
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  place(x, where);
+  lex_place(x, where);
   return fnzi_fail(x->ctx, kind, where, "%s", message);
 }
 
@@ -33,12 +33,12 @@ fnz_status fnzi_lexer_at(fnzi_lexer *x, fnz_status status) {
   char where[64];
   if (status == FNZ_OK || status == FNZ_NO_MEMORY)
     return status;
-  place(x, where);
+  lex_place(x, where);
   return fnzi_at(x->ctx, status, "%s", where);
 }
 
 /* --- letters --------------------------------------------------------------------------------- */
-static bool is_letter(char c) {
+static bool lex_is_letter(char c) {
   return fnzi_is_letter(c) || c == '_' || fnzi_is_digit(c);
 }
 
@@ -71,7 +71,7 @@ bool fnzi_lexer_is(const fnzi_lexer *x, fnzi_token kind, const char *text) {
   return x->kind == kind && x->size == strlen(text) && memcmp(x->text, text, x->size) == 0;
 }
 
-static fnz_status take(fnzi_lexer *x, fnzi_token kind, const char *text) {
+static fnz_status lex_take(fnzi_lexer *x, fnzi_token kind, const char *text) {
   x->kind = kind;
   x->text = text;
   x->size = (size_t)(x->at - text);
@@ -117,7 +117,7 @@ static fnz_status read_run(fnzi_lexer *x, char quote) {
   return fnzi_put(x->ctx, &x->scratch, from, (size_t)(x->at - from));
 }
 
-static fnz_status read_string(fnzi_lexer *x, fnzi_token kind) {
+static fnz_status lex_read_string(fnzi_lexer *x, fnzi_token kind) {
   char quote = *x->at++;
   x->scratch.size = 0;
   FNZ_TRY(read_run(x, quote));
@@ -134,13 +134,13 @@ static fnz_status read_string(fnzi_lexer *x, fnzi_token kind) {
 }
 
 /* --- numbers --------------------------------------------------------------------------------- */
-static void skip_digits(fnzi_lexer *x) {
+static void lex_skip_digits(fnzi_lexer *x) {
   while (fnzi_is_digit(byte_at(x, 0)))
     x->at++;
 }
 
 /* strtod reads the locale's decimal point. */
-static fnz_status read_float(fnzi_lexer *x, const char *from) {
+static fnz_status lex_read_float(fnzi_lexer *x, const char *from) {
   char text[64], *rest;
   size_t size = (size_t)(x->at - from);
   if (size >= sizeof text)
@@ -157,7 +157,7 @@ static fnz_status read_float(fnzi_lexer *x, const char *from) {
   if (x->f > 1.7976931348623157e308 || x->f < -1.7976931348623157e308)
     return fnzi_lexer_fail(x, FNZ_CLASS_OVERFLOW,
                            "the number is beyond 1.8e308; write inf if meant");
-  return take(x, FNZI_TOKEN_FLOAT, from);
+  return lex_take(x, FNZI_TOKEN_FLOAT, from);
 }
 
 static fnz_status read_number(fnzi_lexer *x) {
@@ -167,33 +167,33 @@ static fnz_status read_number(fnzi_lexer *x) {
   if (byte_at(x, 0) == 'i' && byte_at(x, 1) == 'n' && byte_at(x, 2) == 'f') {
     x->at += 3;
     x->f = strtod("-inf", NULL);
-    return take(x, FNZI_TOKEN_FLOAT, from);
+    return lex_take(x, FNZI_TOKEN_FLOAT, from);
   }
   if (!fnzi_is_digit(byte_at(x, 0)))
     return fnzi_lexer_fail(x, FNZ_CLASS_SYNTAX, "a digit must follow the minus");
-  skip_digits(x);
+  lex_skip_digits(x);
   if (byte_at(x, 0) == '.' && fnzi_is_digit(byte_at(x, 1))) {
     is_float = true;
     x->at++;
-    skip_digits(x);
+    lex_skip_digits(x);
   }
   if (byte_at(x, 0) == 'e') {
     is_float = true;
     x->at++;
     x->at += byte_at(x, 0) == '-' || byte_at(x, 0) == '+';
-    skip_digits(x);
+    lex_skip_digits(x);
   }
-  if (is_letter(byte_at(x, 0)))
+  if (lex_is_letter(byte_at(x, 0)))
     return fnzi_lexer_fail(x, FNZ_CLASS_SYNTAX, "a letter follows the number");
   if (is_float)
-    return read_float(x, from);
+    return lex_read_float(x, from);
   bool is_negative = *from == '-';
   x->i = 0;
   for (const char *s = from + is_negative; s < x->at; s++)
     if (!fnzi_mul_i64(x->i, 10, &x->i) ||
         !fnzi_add_i64(x->i, is_negative ? '0' - *s : *s - '0', &x->i))
       return fnzi_lexer_fail(x, FNZ_CLASS_OVERFLOW, "the integer leaves 64 bits");
-  return take(x, FNZI_TOKEN_INT, from);
+  return lex_take(x, FNZI_TOKEN_INT, from);
 }
 
 /* --- words ----------------------------------------------------------------------------------- */
@@ -202,21 +202,21 @@ static fnz_status read_word(fnzi_lexer *x) {
   for (;; x->at++) {
     if (byte_at(x, 0) == ':' && byte_at(x, 1) == ':')
       x->at++;
-    else if (!is_letter(byte_at(x, 0)) && byte_at(x, 0) != '.')
-      return take(x, FNZI_TOKEN_WORD, from);
+    else if (!lex_is_letter(byte_at(x, 0)) && byte_at(x, 0) != '.')
+      return lex_take(x, FNZI_TOKEN_WORD, from);
   }
 }
 
 /* Reads the name after % or @. */
-static fnz_status read_name(fnzi_lexer *x, fnzi_token kind) {
+static fnz_status lex_read_name(fnzi_lexer *x, fnzi_token kind) {
   const char *from = ++x->at;
   if (byte_at(x, 0) == '"' || byte_at(x, 0) == '\'')
-    return read_string(x, kind);
-  while (is_letter(byte_at(x, 0)) || byte_at(x, 0) == '.')
+    return lex_read_string(x, kind);
+  while (lex_is_letter(byte_at(x, 0)) || byte_at(x, 0) == '.')
     x->at++;
   if (x->at == from)
     return fnzi_lexer_fail(x, FNZ_CLASS_SYNTAX, "a name must follow %c", from[-1]);
-  return take(x, kind, from);
+  return lex_take(x, kind, from);
 }
 
 static fnz_status read_punct(fnzi_lexer *x) {
@@ -227,24 +227,24 @@ static fnz_status read_punct(fnzi_lexer *x) {
     return fnzi_lexer_fail(x, FNZ_CLASS_SYNTAX, "unexpected character 0x%02x", c);
   }
   x->at += is_range ? 2 : 1;
-  return take(x, FNZI_TOKEN_PUNCT, from);
+  return lex_take(x, FNZI_TOKEN_PUNCT, from);
 }
 
 fnz_status fnzi_lexer_next(fnzi_lexer *x) {
   skip_blanks(x);
   x->token = x->at;
   if (x->at == x->end)
-    return take(x, FNZI_TOKEN_END, x->at);
+    return lex_take(x, FNZI_TOKEN_END, x->at);
   char c = *x->at;
   if (c == '"' || c == '\'')
-    return read_string(x, FNZI_TOKEN_STRING);
+    return lex_read_string(x, FNZI_TOKEN_STRING);
   if (c == '%')
-    return read_name(x, FNZI_TOKEN_VALUE);
+    return lex_read_name(x, FNZI_TOKEN_VALUE);
   if (c == '@')
-    return read_name(x, FNZI_TOKEN_GRAPH);
+    return lex_read_name(x, FNZI_TOKEN_GRAPH);
   if (c == '-' || fnzi_is_digit(c))
     return read_number(x);
-  return is_letter(c) ? read_word(x) : read_punct(x);
+  return lex_is_letter(c) ? read_word(x) : read_punct(x);
 }
 
 fnz_status fnzi_lexer_expression(fnzi_lexer *x) {

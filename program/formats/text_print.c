@@ -51,7 +51,7 @@ fnz_status fnzi_print_identifier(fnzi_printer *w, const char *name) {
   return fnzi_is_identifier(name) ? fnzi_print(w, name) : fnzi_print_quoted(w, name);
 }
 
-static fnz_status put_value(fnzi_printer *w, uint64_t value) {
+static fnz_status text_put_value(fnzi_printer *w, uint64_t value) {
   FNZ_TRY(fnzi_print(w, "%"));
   return fnzi_print_name(w, fnzi_value_at(w->p, w->graph, value)->name, ".");
 }
@@ -82,7 +82,7 @@ static bool is_truth(const char *text) {
 }
 
 /* An expression in its shortest form needs no quotes. */
-static fnz_status put_expression(fnzi_printer *w, const char *text) {
+static fnz_status text_put_expression(fnzi_printer *w, const char *text) {
   fnzi_exprs set;
   const char *tidy;
   if (fnzi_is_identifier(text) && !is_truth(text))
@@ -95,13 +95,13 @@ static fnz_status put_expression(fnzi_printer *w, const char *text) {
   return bare ? fnzi_print(w, text) : fnzi_print_quoted(w, text);
 }
 
-static fnz_status put_dim(fnzi_printer *w, const fnz_geometry *g, uint32_t k, int64_t number) {
+static fnz_status text_put_dim(fnzi_printer *w, const fnz_geometry *g, uint32_t k, int64_t number) {
   uint32_t symbol = g->symbols ? g->symbols[k] : 0;
   if (!symbol)
     return fnzi_put_int(w->ctx, w->out, number);
   const fnzi_symbol *s = &w->p->symbols.data[symbol];
   FNZ_TRY(fnzi_print(w, "{"));
-  FNZ_TRY(put_expression(w, s->text));
+  FNZ_TRY(text_put_expression(w, s->text));
   if (s->has_hint ? s->hint != number : number != 0) {
     FNZ_TRY(fnzi_print(w, ": "));
     FNZ_TRY(fnzi_put_int(w->ctx, w->out, number));
@@ -109,12 +109,12 @@ static fnz_status put_dim(fnzi_printer *w, const fnz_geometry *g, uint32_t k, in
   return fnzi_print(w, "}");
 }
 
-static fnz_status put_dims(fnzi_printer *w, const fnz_geometry *g, const int64_t *numbers,
-                           uint32_t first_symbol) {
+static fnz_status text_put_dims(fnzi_printer *w, const fnz_geometry *g, const int64_t *numbers,
+                                uint32_t first_symbol) {
   for (uint32_t i = 0; i < g->rank; i++) {
     if (i)
       FNZ_TRY(fnzi_print(w, ","));
-    FNZ_TRY(put_dim(w, g, first_symbol + i, numbers[i]));
+    FNZ_TRY(text_put_dim(w, g, first_symbol + i, numbers[i]));
   }
   return FNZ_OK;
 }
@@ -122,7 +122,7 @@ static fnz_status put_dims(fnzi_printer *w, const fnz_geometry *g, const int64_t
 fnz_status fnzi_print_tensor_type(fnzi_printer *w, const fnz_geometry *g) {
   FNZ_TRY(fnzi_print(w, fnz_dtype_get_info(g->dtype)->name));
   FNZ_TRY(fnzi_print(w, "["));
-  FNZ_TRY(put_dims(w, g, g->sizes, 0));
+  FNZ_TRY(text_put_dims(w, g, g->sizes, 0));
   FNZ_TRY(fnzi_print(w, "]"));
   /* A reader that finds none uses row-major ones: numbers, unless a size after the first is
    * symbolic. */
@@ -134,12 +134,12 @@ fnz_status fnzi_print_tensor_type(fnzi_printer *w, const fnz_geometry *g) {
                     (!g->symbols || (!g->symbols[g->rank + i] && (!i || !g->symbols[i])));
   if (!usual_strides) {
     FNZ_TRY(fnzi_print(w, " stride("));
-    FNZ_TRY(put_dims(w, g, g->strides, g->rank));
+    FNZ_TRY(text_put_dims(w, g, g->strides, g->rank));
     FNZ_TRY(fnzi_print(w, ")"));
   }
   if (g->offset || (g->symbols && g->symbols[2 * g->rank])) {
     FNZ_TRY(fnzi_print(w, " offset("));
-    FNZ_TRY(put_dim(w, g, 2 * g->rank, g->offset));
+    FNZ_TRY(text_put_dim(w, g, 2 * g->rank, g->offset));
     FNZ_TRY(fnzi_print(w, ")"));
   }
   if (g->is_conj)
@@ -162,7 +162,7 @@ static fnz_status put_float(fnzi_printer *w, double f) {
   return fnzi_print(w, text);
 }
 
-static fnz_status put_region(fnzi_printer *w, int64_t graph) {
+static fnz_status text_put_region(fnzi_printer *w, int64_t graph) {
   uint64_t count = 0;
   const char *name = fnzi_graph_at(w->p, (uint32_t)graph)->name;
   fnzi_map_get(&w->regions, name, strlen(name), &count);
@@ -171,7 +171,7 @@ static fnz_status put_region(fnzi_printer *w, int64_t graph) {
   return fnzi_printf(w->ctx, w->out, "@%lld", (long long)graph);
 }
 
-static fnz_status put_call(fnzi_printer *w, const fnz_arg *arg) {
+static fnz_status text_put_call(fnzi_printer *w, const fnz_arg *arg) {
   FNZ_TRY(fnzi_print(w, fnzi_text_word_of(fnzi_text_calls, arg->tag)));
   FNZ_TRY(fnzi_print(w, "("));
   if (arg->tag == FNZ_ARG_DEVICE || arg->tag == FNZ_ARG_OPERATOR)
@@ -190,7 +190,7 @@ fnz_status fnzi_print_use(fnzi_printer *w, const fnz_arg *arg) {
   case FNZ_ARG_SYMBOL:
   case FNZ_ARG_TOKEN:
   case FNZ_ARG_OBJECT:
-    return put_value(w, arg->u.value);
+    return text_put_value(w, arg->u.value);
   case FNZ_ARG_INT:
     return fnzi_put_int(w->ctx, w->out, arg->u.i);
   case FNZ_ARG_FLOAT:
@@ -207,12 +207,12 @@ fnz_status fnzi_print_use(fnzi_printer *w, const fnz_arg *arg) {
   case FNZ_ARG_DTYPE:
     return fnzi_print(w, fnz_dtype_get_info((fnz_dtype)arg->u.i)->name);
   case FNZ_ARG_GRAPH:
-    return put_region(w, arg->u.i);
+    return text_put_region(w, arg->u.i);
   case FNZ_ARG_DEVICE:
   case FNZ_ARG_OPERATOR:
   case FNZ_ARG_LAYOUT:
   case FNZ_ARG_MEMORY_FORMAT:
-    return put_call(w, arg);
+    return text_put_call(w, arg);
   case FNZ_ARG_DEFAULT:
   case FNZ_ARG_NONE:
   case FNZ_ARG_BOOL:
@@ -244,7 +244,7 @@ fnz_status fnzi_print_tree(fnzi_printer *w, const fnz_arg *arg, fnzi_item_printe
 fnz_status fnzi_print_definition(fnzi_printer *w, const fnz_arg *arg) {
   if (!fnzi_is_reference(arg))
     return fnzi_print_use(w, arg);
-  FNZ_TRY(put_value(w, arg->u.value));
+  FNZ_TRY(text_put_value(w, arg->u.value));
   FNZ_TRY(fnzi_print(w, ": "));
   const fnzi_value *v = fnzi_value_at(w->p, w->graph, arg->u.value);
   if (v->geometry)
@@ -253,7 +253,7 @@ fnz_status fnzi_print_definition(fnzi_printer *w, const fnz_arg *arg) {
   if (!v->symbol)
     return FNZ_OK;
   FNZ_TRY(fnzi_print(w, "{"));
-  FNZ_TRY(put_expression(w, w->p->symbols.data[v->symbol].text));
+  FNZ_TRY(text_put_expression(w, w->p->symbols.data[v->symbol].text));
   return fnzi_print(w, "}");
 }
 

@@ -86,7 +86,7 @@ static fnz_status parse_weight(fnzi_parser *r) {
   return fnzi_lexer_at(&r->x, fnzi_weight_add(r->p, name, NULL, geometry));
 }
 
-static fnz_status parse_source(fnzi_parser *r) {
+static fnz_status text_parse_source(fnzi_parser *r) {
   const char *text;
   int64_t number;
   if (r->x.kind == FNZI_TOKEN_INT && r->x.i != (int64_t)r->sources.count + 1)
@@ -103,7 +103,7 @@ static fnz_status parse_declarations(fnzi_parser *r) {
     const char *word;
     fnz_status (*parse)(fnzi_parser *r);
   } rows[] = {{"symbol", parse_symbol}, {"range", parse_range},      {"operator", parse_operator},
-              {"weight", parse_weight}, {"guard", fnzi_parse_guard}, {"source", parse_source}};
+              {"weight", parse_weight}, {"guard", fnzi_parse_guard}, {"source", text_parse_source}};
   bool found = true;
   while (found) {
     found = false;
@@ -193,7 +193,7 @@ static fnz_status parse_place(fnzi_parser *r, fnzi_node *node) {
 }
 
 /* Which a file is not likely to define later on. */
-static fnz_status name_between(void *user, const char *suffix, const char **out) {
+static fnz_status text_name_between(void *user, const char *suffix, const char **out) {
   fnzi_parser *r = user;
   uint64_t taken;
   uint32_t k = 0;
@@ -229,7 +229,7 @@ static fnz_status parse_node(fnzi_parser *r) {
   FNZ_TRY(fnzi_node_keep(r->p, &node, &other));
   if (node.op && fnzi_builtin_prim(node.op)) {
     /* An operator that becomes others. */
-    const fnzi_prim_call call = {r->p, &r->p->arena, r->graph, &node, r, name_between};
+    const fnzi_prim_call call = {r->p, &r->p->arena, r->graph, &node, r, text_name_between};
     FNZ_TRY(fnzi_lexer_at(&r->x, fnzi_prim_read(&call)));
     while (r->tags.count < fnzi_graph_at(r->p, r->graph)->values.count)
       FNZI_PUSH(r->ctx, &r->tags, FNZ_ARG_VALUE);

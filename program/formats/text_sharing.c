@@ -87,7 +87,7 @@ fnz_status fnzi_parse_input_sharing(fnzi_parser *r, fnz_input_spec *spec) {
 }
 
 /* `is` and `in` take an input, or an output by its number. */
-static fnz_status parse_source(fnzi_parser *r, bool itself, fnz_output_spec *spec) {
+static fnz_status sharing_parse_source(fnzi_parser *r, bool itself, fnz_output_spec *spec) {
   const fnzi_graph *g = fnzi_graph_main(r->p);
   int64_t number;
   if (r->x.kind == FNZI_TOKEN_VALUE) {
@@ -137,7 +137,7 @@ fnz_status fnzi_parse_output_sharing(fnzi_parser *r, fnz_output_spec *spec) {
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "is", &is));
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "in", &in));
   if (is || in)
-    FNZ_TRY(parse_source(r, is, spec));
+    FNZ_TRY(sharing_parse_source(r, is, spec));
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "as", &found));
   if (found)
     FNZ_TRY(fnzi_parse_tensor_type(r, &spec->window));

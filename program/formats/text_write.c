@@ -93,7 +93,7 @@ static fnz_status put_inputs(fnzi_printer *w, const fnzi_graph *g) {
   return fnzi_print_line_end(w);
 }
 
-static fnz_status put_graph(fnzi_printer *w, uint32_t index) {
+static fnz_status text_put_graph(fnzi_printer *w, uint32_t index) {
   const fnzi_graph *g = fnzi_graph_at(w->p, w->graph = index);
   if (index == 0)
     FNZ_TRY(fnzi_print(w, "program"));
@@ -131,7 +131,7 @@ static fnz_status put_head(fnzi_printer *w) {
   return fnzi_print_line_end(w);
 }
 
-static fnz_status put_symbols(fnzi_printer *w) {
+static fnz_status text_put_symbols(fnzi_printer *w) {
   for (size_t i = 1; i < w->p->symbols.count; i++) {
     const fnzi_symbol *s = &w->p->symbols.data[i];
     FNZ_TRY(fnzi_print(w, "symbol "));
@@ -143,7 +143,7 @@ static fnz_status put_symbols(fnzi_printer *w) {
   return FNZ_OK;
 }
 
-static fnz_status put_ranges(fnzi_printer *w) {
+static fnz_status text_put_ranges(fnzi_printer *w) {
   for (size_t i = 0; i < w->p->ranges.count; i++) {
     const fnzi_range *r = &w->p->ranges.data[i];
     FNZ_TRY(fnzi_print(w, "range "));
@@ -175,7 +175,7 @@ static fnz_status put_declarations(fnzi_printer *w) {
   return FNZ_OK;
 }
 
-static fnz_status put_source(fnzi_printer *w, const char *source, uint64_t *next) {
+static fnz_status text_put_source(fnzi_printer *w, const char *source, uint64_t *next) {
   uint64_t there;
   size_t size = strlen(source);
   bool is_short = size <= SHORT_SOURCE && !memchr(source, '\n', size);
@@ -195,16 +195,16 @@ static fnz_status put_program(fnzi_printer *w) {
     FNZ_TRY(fnzi_map_set(&w->regions, name, strlen(name), count + 1));
   }
   FNZ_TRY(put_head(w));
-  FNZ_TRY(put_symbols(w));
-  FNZ_TRY(put_ranges(w));
+  FNZ_TRY(text_put_symbols(w));
+  FNZ_TRY(text_put_ranges(w));
   FNZ_TRY(put_declarations(w));
   FNZ_TRY(fnzi_print_guards(w));
   uint64_t next = 1;
   for (size_t i = 0; i < w->p->graphs.count; i++)
     for (size_t k = 0; k < w->p->graphs.data[i].nodes.count; k++)
-      FNZ_TRY(put_source(w, w->p->graphs.data[i].nodes.data[k].source, &next));
+      FNZ_TRY(text_put_source(w, w->p->graphs.data[i].nodes.data[k].source, &next));
   for (uint32_t i = 0; i < w->p->graphs.count; i++)
-    FNZ_TRY(put_graph(w, i));
+    FNZ_TRY(text_put_graph(w, i));
   return FNZ_OK;
 }
 

@@ -341,7 +341,7 @@ fnz_status fnzi_zip_look(const fnzi_zip *zip, const fnzi_zip_entry *e, bool chec
 
 /* zlib gives memory back without its size, and ends what it has taken when a stream ends: it takes
  * all of it from an arena. */
-static void *take(void *arena, unsigned count, unsigned size) {
+static void *zip_take(void *arena, unsigned count, unsigned size) {
   void *p;
   return fnzi_arena_take(arena, count, size, &p) == FNZ_OK ? p : NULL;
 }
@@ -380,7 +380,7 @@ static fnz_status unpack(fnz_context *ctx, const fnzi_zip_entry *e, z_stream *z)
 static fnz_status read_packed(fnzi_zip *zip, const fnzi_zip_entry *e, fnzi_arena *arena,
                               void *out) {
   char none;
-  z_stream z = {.zalloc = take, .zfree = give, .opaque = arena};
+  z_stream z = {.zalloc = zip_take, .zfree = give, .opaque = arena};
   z.next_in = (const Bytef *)zip->bytes + e->data;
   z.next_out = e->size ? out : (void *)&none;
   if (inflateInit2(&z, -MAX_WBITS) != Z_OK)

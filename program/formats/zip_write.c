@@ -53,7 +53,7 @@ uint64_t fnzi_zip_most_bytes(const char *name, uint64_t size) {
 }
 
 /* The offset of the next byte in the archive. */
-static uint64_t place(const fnzi_zip_out *z) {
+static uint64_t zip_write_place(const fnzi_zip_out *z) {
   return (uint64_t)z->out->size + (z->pieces ? z->pieces->bytes : 0);
 }
 
@@ -89,7 +89,7 @@ static fnz_status put_local(fnzi_zip_out *z, const fnzi_zip_record *r) {
 
 /* The record without its bytes, which come next. */
 static fnz_status open_record(fnzi_zip_out *z, const char *name, size_t size, uint32_t crc) {
-  fnzi_zip_record r = {name, place(z), size, crc};
+  fnzi_zip_record r = {name, zip_write_place(z), size, crc};
   if (strlen(name) > UINT16_MAX)
     return fnzi_fail(z->ctx, FNZ_CLASS_LIMIT, NULL, "a record has a name of %zu bytes",
                      strlen(name));
@@ -137,7 +137,7 @@ static fnz_status put_entry(fnzi_zip_out *z, const fnzi_zip_record *r) {
 
 static fnz_status put_end64(fnzi_zip_out *z, uint64_t offset, uint64_t length) {
   char end[END64_BYTES + LOCATOR_BYTES], *p = end;
-  uint64_t at = place(z);
+  uint64_t at = zip_write_place(z);
   p = set(p, SIGN_END64, 4);
   p = set(p, END64_BYTES - 12, 8);
   p = set(p, WITH_ZIP64, 2);
@@ -156,10 +156,10 @@ static fnz_status put_end64(fnzi_zip_out *z, uint64_t offset, uint64_t length) {
 
 fnz_status fnzi_zip_finish(fnzi_zip_out *z) {
   char end[END_BYTES], *p = end;
-  uint64_t offset = place(z), count = z->records.count;
+  uint64_t offset = zip_write_place(z), count = z->records.count;
   for (size_t i = 0; i < z->records.count; i++)
     FNZ_TRY(put_entry(z, &z->records.data[i]));
-  uint64_t length = place(z) - offset;
+  uint64_t length = zip_write_place(z) - offset;
   if (is_large(offset) || is_large(length) || count >= UINT16_MAX)
     FNZ_TRY(put_end64(z, offset, length));
   count = count >= UINT16_MAX ? UINT16_MAX : count;

@@ -189,8 +189,8 @@ static bool read_operands(const fnz_arg *args, size_t nargs, operands *out) {
   return true;
 }
 
-static fnz_status refuse(fnz_context *ctx, const char *target, const operands *o, size_t nargs,
-                         outcome result) {
+static fnz_status arithmetic_refuse(fnz_context *ctx, const char *target, const operands *o,
+                                    size_t nargs, outcome result) {
   return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, "", "%s of %.17g and %.17g %s", target, o->f[0],
                    nargs > 1 ? o->f[1] : 0.0,
                    result == BEYOND ? "leaves 64 bits" : "is not defined");
@@ -204,7 +204,7 @@ static fnz_status by_target(fnz_context *ctx, const char *target, const fnz_arg 
     *done = true;
     return real(&o, fnzi_python_unary(unary, o.f[0]), out) == FINE
                ? FNZ_OK
-               : refuse(ctx, target, &o, nargs, UNDEFINED);
+               : arithmetic_refuse(ctx, target, &o, nargs, UNDEFINED);
   }
   if (strcmp(target, "torch.sym_ite") == 0 && nargs == 3) {
     *out = args[args[0].u.i ? 1 : 2];
@@ -217,7 +217,7 @@ static fnz_status by_target(fnz_context *ctx, const char *target, const fnz_arg 
       continue;
     outcome result = rows[i].compute(&o, out);
     if (result != FINE)
-      return refuse(ctx, target, &o, nargs, result);
+      return arithmetic_refuse(ctx, target, &o, nargs, result);
     *done = true;
   }
   return FNZ_OK;

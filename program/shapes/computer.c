@@ -88,8 +88,8 @@ fnz_status fnzi_symbol_of(fnzi_computer *c, const fnzi_expr *e, uint32_t *out) {
 /* Expressions that are integers, and the same as floating point numbers. */
 typedef enum sort { WHOLE, REAL } sort;
 
-static fnz_status define(fnzi_computer *c, const fnzi_expr *e, sort as, uint32_t node,
-                         uint32_t *value) {
+static fnz_status computer_define(fnzi_computer *c, const fnzi_expr *e, sort as, uint32_t node,
+                                  uint32_t *value) {
   const fnzi_value *like = source_value(c, e);
   uint64_t there;
   uint32_t symbol;
@@ -105,7 +105,7 @@ static fnz_status define(fnzi_computer *c, const fnzi_expr *e, sort as, uint32_t
 
 fnz_status fnzi_computer_define(fnzi_computer *c, const fnzi_expr *e, uint32_t node,
                                 uint32_t *value) {
-  return define(c, e, WHOLE, node, value);
+  return computer_define(c, e, WHOLE, node, value);
 }
 
 /* The expression that a node computes. */
@@ -129,7 +129,7 @@ static fnz_status append(fnzi_computer *c, const fnz_op *op, const char *target,
   FNZI_NEW(&c->to->arena, node.nargs, &copied);
   FNZI_NEW(&c->to->arena, 1, &result);
   memcpy(copied, args, nargs * sizeof *args);
-  FNZ_TRY(define(c, t.e, t.as, at, &value));
+  FNZ_TRY(computer_define(c, t.e, t.as, at, &value));
   *result = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
   node.args = copied;
   node.outputs = result;
@@ -164,7 +164,7 @@ static bool argument_of(const fnzi_computer *c, const fnzi_expr *e, fnz_arg *out
   return argument_as(c, e, WHOLE, out);
 }
 
-static fnz_status refuse(fnzi_computer *c, const fnzi_expr *e, const char *why) {
+static fnz_status computer_refuse(fnzi_computer *c, const fnzi_expr *e, const char *why) {
   const char *text;
   FNZ_TRY(fnzi_expr_text(&c->sizes->set, e, &text));
   return fnzi_fail(c->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
@@ -219,7 +219,7 @@ static fnz_status sum_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) 
   if (den == 1)
     return sum_without_last(c, e, out);
   if (den == 0)
-    return refuse(c, e, "whose fractions leave 64 bits");
+    return computer_refuse(c, e, "whose fractions leave 64 bits");
   *out = (recipe){.target = "_operator.floordiv", .count = 2}; /* it is an integer */
   FNZ_TRY(fnzi_expr_number(set, den, 1, &out->from[1]));
   return fnzi_expr_scale(set, e, den, 1, &out->from[0]);
@@ -230,7 +230,7 @@ static fnz_status product_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *o
   const fnzi_shapes_part *last = &e->parts[e->count - 1];
   const fnzi_expr *inverse;
   if (last->num < 0)
-    return refuse(c, e, "which divides by a size");
+    return computer_refuse(c, e, "which divides by a size");
   *out = (recipe){.target = "_operator.mul", .from = {NULL, last->expr}, .count = 2};
   FNZ_TRY(fnzi_expr_pow(set, last->expr, -1, &inverse));
   return fnzi_expr_mul(set, e, inverse, &out->from[0]);
@@ -265,7 +265,7 @@ static fnz_status call_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out)
   if (out->target)
     return FNZ_OK;
   if (!fnzi_number_target(e->function))
-    return refuse(c, e, "for which there is no node");
+    return computer_refuse(c, e, "for which there is no node");
   *out = (recipe){.target = fnzi_number_target(e->function),
                   .from = {e->parts[0].expr},
                   .count = 1,
@@ -314,7 +314,7 @@ static fnz_status find_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out)
     return call_recipe(c, e, out);
   case FNZI_EXPR_NUMBER:
   case FNZI_EXPR_REAL:
-    return refuse(c, e, "which is no integer");
+    return computer_refuse(c, e, "which is no integer");
   case FNZI_EXPR_SYMBOL:
     break;
   }
@@ -322,13 +322,13 @@ static fnz_status find_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out)
   uint64_t place;
   int64_t factor;
   if (!fnzi_map_get(&c->origins, &e->id, sizeof e->id, &place))
-    return refuse(c, e, "which no size of an earlier value has");
+    return computer_refuse(c, e, "which no size of an earlier value has");
   out->count = 1;
   return rest_of(c, c->sights.data[place].size, e, &factor, &out->from[0]);
 }
 
 /* A symbol by a size that has it: the size itself, or arithmetic on it. */
-static fnz_status read_symbol(fnzi_computer *c, const fnzi_expr *symbol) {
+static fnz_status computer_read_symbol(fnzi_computer *c, const fnzi_expr *symbol) {
   const fnz_op *op = &fnzi_ops[FNZI_ATEN_sym_size__int];
   const fnzi_expr *rest, *part;
   uint64_t place = 0;
@@ -384,7 +384,7 @@ static fnz_status split_quotient(fnzi_computer *c, const fnzi_expr *e, const fnz
   int64_t den =
       e->kind == FNZI_EXPR_SUM || e->kind == FNZI_EXPR_NUMBER ? fnzi_common_denominator(e) : 1;
   if (den == 0)
-    return refuse(c, e, "whose fractions leave 64 bits");
+    return computer_refuse(c, e, "whose fractions leave 64 bits");
   FNZ_TRY(fnzi_expr_number(set, den, 1, below));
   return fnzi_expr_scale(set, e, den, 1, above);
 }
@@ -426,7 +426,7 @@ static fnz_status make_real(fnzi_computer *c, const recipe *r, fnz_arg *args) {
 static fnz_status compute_one(fnzi_computer *c, const task *t, const recipe *r) {
   fnz_arg args[FNZI_NUMBER_MOST_ARGS];
   if (t->e->kind == FNZI_EXPR_SYMBOL && t->as == WHOLE)
-    return read_symbol(c, t->e);
+    return computer_read_symbol(c, t->e);
   for (size_t i = 0; i < r->count; i++)
     operand_of(c, r, i, &args[i]);
   if ((t->e->is_real || t->as == REAL) && strcmp(r->target, "torch.sym_ite") != 0)
@@ -474,7 +474,7 @@ static fnz_status work_off(fnzi_computer *c, stack *todo) {
   return FNZ_OK;
 }
 
-static fnz_status compute(fnzi_computer *c, const fnzi_expr *e, sort as, fnz_arg *out) {
+static fnz_status computer_compute(fnzi_computer *c, const fnzi_expr *e, sort as, fnz_arg *out) {
   stack todo = {NULL, 0, 0};
   void *data = NULL;
   fnz_status status = fnzi_grow(c->ctx, &data, &todo.capacity, 1, sizeof *todo.data);
@@ -489,9 +489,9 @@ static fnz_status compute(fnzi_computer *c, const fnzi_expr *e, sort as, fnz_arg
 }
 
 fnz_status fnzi_compute(fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
-  return compute(c, e, WHOLE, out);
+  return computer_compute(c, e, WHOLE, out);
 }
 
 fnz_status fnzi_compute_real(fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
-  return compute(c, e, e->is_real ? WHOLE : REAL, out);
+  return computer_compute(c, e, e->is_real ? WHOLE : REAL, out);
 }

@@ -55,7 +55,8 @@ bool fnzi_makes_double(const char *target) {
 }
 
 /* The expression of a number; NULL where it has none. */
-static const fnzi_expr *number_of(const fnzi_computer *c, const fnzi_graph *graph, size_t value) {
+static const fnzi_expr *nodes_number_of(const fnzi_computer *c, const fnzi_graph *graph,
+                                        size_t value) {
   uint32_t symbol = graph->values.data[value].symbol;
   return symbol ? c->sizes->symbols[symbol] : NULL;
 }
@@ -80,7 +81,7 @@ static bool gives_double(const fnzi_node *node, const fnzi_expr *e, const uint8_
 static fnz_status find_doubles(fnzi_computer *c, const fnzi_graph *graph, uint8_t **out) {
   FNZI_NEW(&c->sizes->set.arena, graph->values.count, out);
   for (size_t i = 0; i < graph->values.count; i++) {
-    const fnzi_expr *e = number_of(c, graph, i);
+    const fnzi_expr *e = nodes_number_of(c, graph, i);
     (*out)[i] = e && e->is_real;
   }
   for (size_t n = 0; n < graph->nodes.count; n++) {
@@ -88,7 +89,7 @@ static fnz_status find_doubles(fnzi_computer *c, const fnzi_graph *graph, uint8_
     if (node->op || node->noutputs != 1 || node->outputs[0].tag != FNZ_ARG_SYMBOL)
       continue;
     uint64_t result = node->outputs[0].u.value;
-    (*out)[result] |= gives_double(node, number_of(c, graph, result), *out);
+    (*out)[result] |= gives_double(node, nodes_number_of(c, graph, result), *out);
   }
   return FNZ_OK;
 }

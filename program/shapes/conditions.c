@@ -108,7 +108,8 @@ static bool is_equality(const fnzi_expr *e) {
   return e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_EQ;
 }
 
-static fnz_status add_conditions(fnzi_size_facts *f, const fnzi_sizes *s, bool equalities) {
+static fnz_status conditions_add_conditions(fnzi_size_facts *f, const fnzi_sizes *s,
+                                            bool equalities) {
   for (size_t i = 0; i < s->conditions.count; i++) {
     const fnzi_condition *c = &s->conditions.data[i];
     if (is_equality(c->expr) != equalities)
@@ -125,8 +126,8 @@ static fnz_status add_conditions(fnzi_size_facts *f, const fnzi_sizes *s, bool e
  * not run. */
 fnz_status fnzi_size_facts_add_sizes(fnzi_size_facts *f, const fnzi_sizes *s) {
   const fnzi_graph *g = fnzi_graph_main(s->program);
-  FNZ_TRY(add_conditions(f, s, true));
-  FNZ_TRY(add_conditions(f, s, false));
+  FNZ_TRY(conditions_add_conditions(f, s, true));
+  FNZ_TRY(conditions_add_conditions(f, s, false));
   for (size_t i = 0; i < g->values.count; i++) {
     const fnz_geometry *shape = g->values.data[i].geometry;
     for (uint32_t d = 0; shape && shape->symbols && d < shape->rank; d++)

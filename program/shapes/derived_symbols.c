@@ -53,8 +53,8 @@ static bool is_made_up(const definer *d, uint32_t symbol, size_t node) {
 /* --- expressions ------------------------------------------------------------------------------ */
 /* The expression of a symbol, or of the number where `symbol` is 0; *out NULL for a text that is
  * none. */
-static fnz_status read_symbol(fnzi_sizes *s, uint32_t symbol, int64_t number,
-                              const fnzi_expr **out) {
+static fnz_status derived_read_symbol(fnzi_sizes *s, uint32_t symbol, int64_t number,
+                                      const fnzi_expr **out) {
   fnzi_exprs *set = &s->set;
   if (!symbol)
     return fnzi_expr_number(set, number, 1, out);
@@ -64,12 +64,13 @@ static fnz_status read_symbol(fnzi_sizes *s, uint32_t symbol, int64_t number,
   return full ? fnzi_no_memory(set->ctx) : FNZ_OK;
 }
 
-static fnz_status number_of(definer *d, uint32_t symbol, int64_t number, const fnzi_expr **out) {
-  return read_symbol(d->s, symbol, number, out);
+static fnz_status derived_number_of(definer *d, uint32_t symbol, int64_t number,
+                                    const fnzi_expr **out) {
+  return derived_read_symbol(d->s, symbol, number, out);
 }
 
-static fnz_status call(definer *d, fnzi_function f, const fnzi_expr *a, const fnzi_expr *b,
-                       const fnzi_expr **out) {
+static fnz_status derived_call(definer *d, fnzi_function f, const fnzi_expr *a, const fnzi_expr *b,
+                               const fnzi_expr **out) {
   const fnzi_expr *args[] = {a, b};
   return fnzi_expr_call(&d->s->set, f, args, 2, out);
 }
@@ -82,8 +83,8 @@ static fnz_status from_end(definer *d, const fnzi_expr *v, const fnzi_expr *size
   FNZ_TRY(fnzi_expr_number(set, 0, 1, &zero));
   FNZ_TRY(fnzi_expr_number(set, 1, 1, &one));
   FNZ_TRY(fnzi_expr_scale(set, v, -1, 1, &less));
-  FNZ_TRY(call(d, FNZI_FUNCTION_MAX, zero, less, &less));
-  FNZ_TRY(call(d, FNZI_FUNCTION_MIN, one, less, &less));
+  FNZ_TRY(derived_call(d, FNZI_FUNCTION_MAX, zero, less, &less));
+  FNZ_TRY(derived_call(d, FNZI_FUNCTION_MIN, one, less, &less));
   FNZ_TRY(fnzi_expr_mul(set, size, less, &less));
   return fnzi_expr_add(set, v, less, out);
 }
@@ -100,7 +101,7 @@ static fnz_status bound(definer *d, const fnz_arg *arg, const fnzi_expr *open,
     *out = NULL;
     return FNZ_OK;
   }
-  FNZ_TRY(number_of(d, symbol, arg->u.i, out));
+  FNZ_TRY(derived_number_of(d, symbol, arg->u.i, out));
   const fnzi_expr *of;
   int64_t most = size->kind == FNZI_EXPR_NUMBER ? size->num : INT64_MAX;
   if (*out && fnzi_expr_is_linear(*out, &of) && fnzi_is_data_symbol(of))
@@ -112,12 +113,13 @@ static fnz_status bound(definer *d, const fnz_arg *arg, const fnzi_expr *open,
   const fnzi_expr *zero;
   FNZ_TRY(fnzi_expr_number(&d->s->set, 0, 1, &zero));
   FNZ_TRY(from_end(d, v, size, &v));
-  FNZ_TRY(call(d, FNZI_FUNCTION_MIN, size, v, &v));
-  return call(d, FNZI_FUNCTION_MAX, zero, v, out);
+  FNZ_TRY(derived_call(d, FNZI_FUNCTION_MIN, size, v, &v));
+  return derived_call(d, FNZI_FUNCTION_MAX, zero, v, out);
 }
 
 /* --- slices ----------------------------------------------------------------------------------- */
-static fnz_status define(definer *d, uint32_t symbol, size_t node, const fnzi_expr *meaning) {
+static fnz_status derived_define(definer *d, uint32_t symbol, size_t node,
+                                 const fnzi_expr *meaning) {
   const char *text = d->s->program->symbols.data[symbol].text;
   if (!is_made_up(d, symbol, node))
     return FNZ_OK;
@@ -133,13 +135,13 @@ static fnz_status length(definer *d, const fnzi_expr *start, const fnzi_expr *en
   FNZ_TRY(fnzi_expr_number(set, 0, 1, &zero));
   FNZ_TRY(fnzi_expr_scale(set, start, -1, 1, &start));
   FNZ_TRY(fnzi_expr_add(set, end, start, out));
-  FNZ_TRY(call(d, FNZI_FUNCTION_MAX, zero, *out, out));
+  FNZ_TRY(derived_call(d, FNZI_FUNCTION_MAX, zero, *out, out));
   if (step == 1)
     return FNZ_OK;
   FNZ_TRY(fnzi_expr_number(set, step - 1, 1, &more));
   FNZ_TRY(fnzi_expr_add(set, *out, more, out));
   FNZ_TRY(fnzi_expr_number(set, step, 1, &more));
-  return call(d, FNZI_FUNCTION_FLOOR_DIV, *out, more, out);
+  return derived_call(d, FNZI_FUNCTION_FLOOR_DIV, *out, more, out);
 }
 
 static fnz_status define_slice(definer *d, size_t n, const fnz_geometry *from,
@@ -149,9 +151,9 @@ static fnz_status define_slice(definer *d, size_t n, const fnz_geometry *from,
   uint32_t rank = from->rank;
   fnzi_exprs *set = &d->s->set;
   const fnzi_expr *size, *stride, *offset, *zero, *start, *end;
-  FNZ_TRY(number_of(d, symbols ? symbols[dim] : 0, from->sizes[dim], &size));
-  FNZ_TRY(number_of(d, symbols ? symbols[rank + dim] : 0, from->strides[dim], &stride));
-  FNZ_TRY(number_of(d, symbols ? symbols[2 * rank] : 0, from->offset, &offset));
+  FNZ_TRY(derived_number_of(d, symbols ? symbols[dim] : 0, from->sizes[dim], &size));
+  FNZ_TRY(derived_number_of(d, symbols ? symbols[rank + dim] : 0, from->strides[dim], &stride));
+  FNZ_TRY(derived_number_of(d, symbols ? symbols[2 * rank] : 0, from->offset, &offset));
   FNZ_TRY(fnzi_expr_number(set, 0, 1, &zero));
   if (!size)
     return FNZ_OK;
@@ -159,13 +161,13 @@ static fnz_status define_slice(definer *d, size_t n, const fnz_geometry *from,
   FNZ_TRY(bound(d, &args[END], size, size, &end));
   if (start && end) {
     FNZ_TRY(length(d, start, end, step, &end));
-    FNZ_TRY(define(d, to->symbols[dim], n, end));
+    FNZ_TRY(derived_define(d, to->symbols[dim], n, end));
   }
   if (!start || !stride || !offset)
     return FNZ_OK;
   FNZ_TRY(fnzi_expr_mul(set, start, stride, &start));
   FNZ_TRY(fnzi_expr_add(set, offset, start, &offset));
-  return define(d, to->symbols[2 * rank], n, offset);
+  return derived_define(d, to->symbols[2 * rank], n, offset);
 }
 
 static fnz_status see_node(definer *d, size_t n) {
@@ -207,7 +209,7 @@ static fnz_status returned(fnzi_sizes *s, const place *p, uint32_t body, const f
     return fnzi_expr_number(&s->set, arg->u.i, 1, out);
   if (arg->tag == FNZ_ARG_SYMBOL) {
     uint32_t symbol = g->values.data[arg->u.value].symbol;
-    return symbol ? read_symbol(s, symbol, 0, out) : FNZ_OK;
+    return symbol ? derived_read_symbol(s, symbol, 0, out) : FNZ_OK;
   }
   const fnz_geometry *shape =
       arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
@@ -216,7 +218,7 @@ static fnz_status returned(fnzi_sizes *s, const place *p, uint32_t body, const f
   int64_t number = p->at < shape->rank       ? shape->sizes[p->at]
                    : p->at < 2 * shape->rank ? shape->strides[p->at - shape->rank]
                                              : shape->offset;
-  return read_symbol(s, shape->symbols ? shape->symbols[p->at] : 0, number, out);
+  return derived_read_symbol(s, shape->symbols ? shape->symbols[p->at] : 0, number, out);
 }
 
 static fnz_status define_number(fnzi_sizes *s, const place *p, uint32_t symbol) {

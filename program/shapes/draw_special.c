@@ -36,7 +36,7 @@ static bool may_be(const fnzi_bounds *b, int64_t number) {
   return number >= b->min && number <= b->max;
 }
 
-static const fnzi_bounds *bounds_of(const special *p, const fnzi_expr *symbol) {
+static const fnzi_bounds *special_bounds_of(const special *p, const fnzi_expr *symbol) {
   return &p->bounds[symbol->id];
 }
 
@@ -79,10 +79,10 @@ static fnz_status set_pair(special *p) {
   const fnzi_expr *x = p->s->free.data[first], *y = p->s->free.data[second];
   FNZ_TRY(fnzi_point_int(p->point, x, &known, &a));
   FNZ_TRY(fnzi_point_int(p->point, y, &known, &b));
-  a = common_number(a, b, bounds_of(p, x), bounds_of(p, y));
+  a = common_number(a, b, special_bounds_of(p, x), special_bounds_of(p, y));
   b = a + (way == 1);
   a += way == 2;
-  p->found = may_be(bounds_of(p, x), a) && may_be(bounds_of(p, y), b);
+  p->found = may_be(special_bounds_of(p, x), a) && may_be(special_bounds_of(p, y), b);
   FNZ_TRY(fnzi_point_set(p->point, x, a));
   return fnzi_point_set(p->point, y, b);
 }
@@ -130,7 +130,7 @@ static fnz_status solve_by_any(special *p, const fnzi_expr *one, const fnzi_expr
       FNZ_TRY(fnzi_point_int(p->point, other, &p->found, &number));
       FNZ_TRY(fnzi_point_solve(p->point, one, wanted, &solved, &wrong));
       FNZ_TRY(fnzi_point_int(p->point, symbol, &known, &number));
-      p->found = p->found && known && may_be(bounds_of(p, symbol), number);
+      p->found = p->found && known && may_be(special_bounds_of(p, symbol), number);
       if (!p->found)
         FNZ_TRY(fnzi_point_set(p->point, symbol, old));
     }
@@ -196,12 +196,12 @@ static fnz_status set_same_index(special *p, const fnzi_expr *x, const fnzi_expr
                                  const numbers *ends) {
   bool known;
   int64_t number;
-  if (x == y || bounds_of(p, y)->min >= 0)
+  if (x == y || special_bounds_of(p, y)->min >= 0)
     return FNZ_OK;
   FNZ_TRY(fnzi_point_int(p->point, x, &known, &number));
   for (size_t e = 0; e < ends->count && !p->more; e++) {
     int64_t same = number - ends->data[e];
-    if (same >= 0 || !may_be(bounds_of(p, y), same))
+    if (same >= 0 || !may_be(special_bounds_of(p, y), same))
       continue;
     p->more = p->found = p->k == 0;
     if (p->more)
@@ -255,7 +255,7 @@ static fnz_status set_by_data(special *p, const fnzi_expr *e, int64_t wanted) {
       for (int64_t n = -1; n >= -LARGEST_CONSTANT && had && !p->found; n--) {
         FNZ_TRY(fnzi_point_set(p->point, symbol, n));
         FNZ_TRY(fnzi_point_int(p->point, e, &known, &number));
-        p->found = known && number == wanted && may_be(bounds_of(p, symbol), n);
+        p->found = known && number == wanted && may_be(special_bounds_of(p, symbol), n);
       }
       if (had && !p->found)
         FNZ_TRY(fnzi_point_set(p->point, symbol, old));
@@ -271,7 +271,7 @@ static fnz_status set_to_end(special *p) {
   for (size_t i = 0; i < p->s->free.count; i++)
     for (size_t k = 0; k < lengths.count; k++) {
       const fnzi_expr *symbol = p->s->free.data[i];
-      if (lengths.data[k] <= 0 || !may_be(bounds_of(p, symbol), -lengths.data[k]))
+      if (lengths.data[k] <= 0 || !may_be(special_bounds_of(p, symbol), -lengths.data[k]))
         continue;
       p->more = p->found = p->k == 0;
       if (p->more)
@@ -347,7 +347,7 @@ static fnz_status set_single(special *p) {
   find_constants(p->s->program, &c);
   for (size_t i = 0; i < p->s->free.count && !p->more; i++) {
     const fnzi_expr *symbol = p->s->free.data[i];
-    const fnzi_bounds *b = bounds_of(p, symbol);
+    const fnzi_bounds *b = special_bounds_of(p, symbol);
     size_t n = 0;
     while (n <= p->k && special_number(&c, *b, n, &number))
       n++;

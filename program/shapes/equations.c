@@ -32,7 +32,8 @@ static bool is_equation(const fnzi_condition *c, equation *out) {
 }
 
 /* *holds also where that is not decided. */
-static fnz_status look(const equation *e, fnzi_point *point, int64_t *wanted, bool *holds) {
+static fnz_status equations_look(const equation *e, fnzi_point *point, int64_t *wanted,
+                                 bool *holds) {
   bool known = true, is_known;
   int64_t is;
   *wanted = e->number;
@@ -67,7 +68,7 @@ static fnz_status mend(const fnzi_sizes *s, const equation *e, const fnzi_bounds
                        const int64_t *before, fnzi_point *point) {
   bool holds, known, done = false;
   int64_t number;
-  FNZ_TRY(look(e, point, &number, &holds));
+  FNZ_TRY(equations_look(e, point, &number, &holds));
   for (size_t i = s->free.count; i-- > 0 && !holds && !done;) {
     FNZ_TRY(fnzi_point_int(point, s->free.data[i], &known, &number));
     if (known && (!before || number == before[i]))
@@ -190,7 +191,7 @@ static fnz_status draw_equation(fnzi_draw *d, const equation *e, const fnzi_boun
   bool holds;
   int64_t wanted;
   shares s;
-  FNZ_TRY(look(e, point, &wanted, &holds));
+  FNZ_TRY(equations_look(e, point, &wanted, &holds));
   if (holds)
     return FNZ_OK;
   if (!is_of_symbols(e->sum, wanted, &s) || !draw_shares(d, bounds, &s))

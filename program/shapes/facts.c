@@ -31,7 +31,7 @@ static fnz_status forgive(fnz_status status, bool *made) {
 }
 
 /* --- seeing ----------------------------------------------------------------------------------- */
-static fnz_status follow_set(fnzi_size_facts *f) {
+static fnz_status facts_follow_set(fnzi_size_facts *f) {
   static const fnzi_knowledge nothing = {.divisor = 1};
   while (f->of.count < f->set->all.count)
     FNZI_PUSH(f->set->ctx, &f->of, nothing);
@@ -89,7 +89,7 @@ static fnz_status see_one(fnzi_size_facts *f, const fnzi_expr *e) {
 
 /* Sees the parts before the whole. */
 static fnz_status walk(fnzi_size_facts *f, const fnzi_expr *e) {
-  FNZ_TRY(follow_set(f));
+  FNZ_TRY(facts_follow_set(f));
   if (f->of.data[e->id].bounds_at == f->state)
     return FNZ_OK;
   f->stack.count = 0;
@@ -197,7 +197,7 @@ static fnz_status link_fact(fnzi_size_facts *f, const fnzi_row *row, const fnzi_
 }
 
 /* A fact that a call brings along, or one that a caller knows if that is NULL. */
-static fnz_status add(fnzi_size_facts *f, const fnzi_expr *e, const fnzi_expr *call) {
+static fnz_status facts_add(fnzi_size_facts *f, const fnzi_expr *e, const fnzi_expr *call) {
   fnzi_row row;
   FNZ_TRY(walk(f, e));
   if (f->of.data[e->id].is_fact || f->of.data[e->id].bounds.min >= 0 || !fnzi_row_of(e, &row))
@@ -224,7 +224,7 @@ static fnz_status add_order(fnzi_size_facts *f, const fnzi_expr *a, const fnzi_e
   const fnzi_expr *e;
   bool made;
   FNZ_TRY(forgive(fnzi_expr_sub(f->set, a, b, &e), &made));
-  return made ? add(f, e, call) : FNZ_OK;
+  return made ? facts_add(f, e, call) : FNZ_OK;
 }
 
 /* --- facts of calls --------------------------------------------------------------------------- */
@@ -317,7 +317,7 @@ fnz_status fnzi_size_facts_see(fnzi_size_facts *f, const fnzi_expr *e, fnzi_know
 /* --- from callers ----------------------------------------------------------------------------- */
 fnz_status fnzi_size_facts_add(fnzi_size_facts *f, const fnzi_expr *e) {
   FNZ_TRY(fnzi_size_facts_plain(f, e, &e));
-  FNZ_TRY(add(f, e, NULL));
+  FNZ_TRY(facts_add(f, e, NULL));
   return add_meanings(f);
 }
 
@@ -354,12 +354,12 @@ static fnz_status remake(fnzi_size_facts *f, const fnzi_expr *e, const fnzi_expr
     return FNZ_OK;
   FNZ_TRY(forgive(fnzi_expr_with_parts(f->set, e, parts, out), &made));
   *out = made ? *out : e;
-  return follow_set(f);
+  return facts_follow_set(f);
 }
 
 fnz_status fnzi_size_facts_plain(fnzi_size_facts *f, const fnzi_expr *e, const fnzi_expr **out) {
   *out = e;
-  FNZ_TRY(follow_set(f));
+  FNZ_TRY(facts_follow_set(f));
   if (!f->replaced)
     return FNZ_OK;
   f->stack.count = 0;
@@ -423,7 +423,7 @@ static fnz_status sum_of_fact(fnzi_size_facts *f, const fnzi_size_fact *fact,
 /* The facts of a symbol are facts of its meaning. */
 /* Adds that `n` divides `e`. */
 static fnz_status add_divisor(fnzi_size_facts *f, const fnzi_expr *e, int64_t n) {
-  FNZ_TRY(follow_set(f));
+  FNZ_TRY(facts_follow_set(f));
   fnzi_knowledge *k = &f->of.data[e->id];
   int64_t old = k->said_divisor ? k->said_divisor : 1;
   if (n > 1 && fnzi_mul_i64(old / fnzi_gcd(old, n), n, &k->said_divisor)) {
@@ -461,7 +461,7 @@ static fnz_status replace_symbol(fnzi_size_facts *f, const fnzi_expr *e, bool *d
       continue;
     FNZ_TRY(forgive(fnzi_expr_scale(f->set, p->expr, p->num, 1, &rest), &made));
     FNZ_TRY(forgive(fnzi_expr_sub(f->set, e, rest, &rest), &made));
-    FNZ_TRY(follow_set(f));
+    FNZ_TRY(facts_follow_set(f));
     FNZ_TRY(find_symbol(f, rest, p->expr, &within));
     if (within)
       continue;
@@ -472,7 +472,7 @@ static fnz_status replace_symbol(fnzi_size_facts *f, const fnzi_expr *e, bool *d
   if (!symbol)
     return FNZ_OK;
   FNZ_TRY(walk(f, symbol));
-  FNZ_TRY(follow_set(f));
+  FNZ_TRY(facts_follow_set(f));
   f->of.data[symbol->id].meaning = meaning;
   f->replaced++;
   f->state++;

@@ -9,8 +9,8 @@
  * gives   a fact, and a guard of the program that is made, with the question that it answers */
 #include "program/shapes/ints.h"
 
-static fnz_status add(fnzi_ints *s, fnzi_function relation, fnzi_int a, fnzi_int b,
-                      const char *question) {
+static fnz_status guards_add(fnzi_ints *s, fnzi_function relation, fnzi_int a, fnzi_int b,
+                             const char *question) {
   const fnzi_expr *sides[2];
   fnzi_ints_guard guard = {.question = question, .about = s->at};
   FNZ_TRY(fnzi_ints_expr(s, a, &sides[0]));
@@ -24,7 +24,7 @@ bool fnzi_int_require_not(fnzi_ints *s, fnzi_int a, int64_t number, const char *
   int64_t here;
   if (s->at.graph != 0 || !fnzi_ints_recorded(s, a, &here) || here == number)
     return false;
-  return fnzi_ints_worked(s, add(s, FNZI_FUNCTION_NE, a, fnzi_int_of(number), question));
+  return fnzi_ints_worked(s, guards_add(s, FNZI_FUNCTION_NE, a, fnzi_int_of(number), question));
 }
 
 /* --- Nodes that decide ------------------------------------------------------------------------ */
@@ -94,7 +94,7 @@ static fnz_status keep_number(fnzi_ints *s, const fnzi_expr *symbol, const char 
   if (fnzi_int_is_number(word) || !fnzi_ints_recorded(s, word, &here))
     return s->status;
   *out = true;
-  FNZ_TRY(add(s, FNZI_FUNCTION_EQ, word, fnzi_int_of(here), question));
+  FNZ_TRY(guards_add(s, FNZI_FUNCTION_EQ, word, fnzi_int_of(here), question));
   return fnzi_ints_settle_symbol(s, symbol);
 }
 
@@ -205,7 +205,7 @@ bool fnzi_ints_decide(fnzi_ints *s, fnzi_ints_relation relation, fnzi_int a, fnz
     return false;
   }
   const bool is = same ? here == there : here >= there;
-  if (!fnzi_ints_worked(s, add(s, is ? yes : no, a, b, question)))
+  if (!fnzi_ints_worked(s, guards_add(s, is ? yes : no, a, b, question)))
     s->is_open = true;
   return is;
 }

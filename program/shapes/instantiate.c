@@ -104,7 +104,7 @@ static fnz_status find_word(fnzi_maker *m, uint64_t value, fnz_arg *out) {
   return FNZ_OK;
 }
 
-static fnz_status number_of(fnzi_maker *m, uint64_t value, fnz_arg *out) {
+static fnz_status instantiate_number_of(fnzi_maker *m, uint64_t value, fnz_arg *out) {
   if (m->ints)
     return find_word(m, value, out);
   FNZ_TRY(find_number(m, value, out));
@@ -117,7 +117,7 @@ bool fnzi_is_unlabelled(const fnz_op *op) {
 }
 
 fnz_status fnzi_maker_number(fnzi_maker *m, uint64_t value, bool labels, fnz_arg *out) {
-  FNZ_TRY(number_of(m, value, out));
+  FNZ_TRY(instantiate_number_of(m, value, out));
   if (labels && !m->ints) {
     /* A comparison over hashes has to see which expression a float is, not its value. */
     uint32_t symbol = m->graph->values.data[value].symbol;
@@ -168,8 +168,8 @@ static fnz_status add_value(fnzi_maker *m, uint64_t value, uint32_t node) {
 }
 
 /* Results of a node: symbols are nothing any more. */
-static fnz_status define(fnzi_maker *m, const fnz_arg *outputs, uint32_t count, uint32_t node,
-                         fnz_arg **out) {
+static fnz_status instantiate_define(fnzi_maker *m, const fnz_arg *outputs, uint32_t count,
+                                     uint32_t node, fnz_arg **out) {
   FNZ_TRY(fnzi_args_copy(m->to, outputs, count, out));
   FNZI_EACH_ARG(each, *out, count) {
     fnz_arg *arg = (fnz_arg *)(uintptr_t)each.arg;
@@ -346,7 +346,7 @@ static fnz_status add_node(fnzi_maker *m, const fnzi_node *node) {
   FNZ_TRY(status);
   if (m->readings == FNZI_READINGS_RUN && is_held_assertion(node, made.args))
     return FNZ_OK;
-  FNZ_TRY(define(m, node->outputs, node->noutputs, at, &made.outputs));
+  FNZ_TRY(instantiate_define(m, node->outputs, node->noutputs, at, &made.outputs));
   FNZ_TRY(add_results(m, node, at, &made));
   return fnzi_node_append(m->to, m->into, &made, &at);
 }
@@ -363,7 +363,7 @@ static fnz_status add_inputs(fnzi_maker *m) {
                                   .value = arg.u.value,
                                   .arg = &fnzi_graph_at(m->to, m->into)->inputs[k]};
       FNZ_TRY(fnzi_instance_note(m, moving, NULL));
-      FNZ_TRY(number_of(m, arg.u.value, &arg));
+      FNZ_TRY(instantiate_number_of(m, arg.u.value, &arg));
       spec.kind = FNZ_INPUT_LITERAL;
     } else if (fnzi_is_reference(&arg)) {
       FNZ_TRY(add_value(m, arg.u.value, FNZI_NO_NODE));

@@ -128,7 +128,7 @@ static bool find_both(fnzi_ints *s, fnzi_int a, fnzi_int b, const fnzi_expr **x,
 }
 
 /* An expression that grows too large has no word, like a number that does. */
-static fnzi_int compute(fnzi_ints *s, operation *f, fnzi_int a, fnzi_int b) {
+static fnzi_int int_compute(fnzi_ints *s, operation *f, fnzi_int a, fnzi_int b) {
   const fnzi_expr *x, *y, *result;
   fnzi_int word;
   return find_both(s, a, b, &x, &y) && fnzi_ints_worked(s, f(s, x, y, &result)) &&
@@ -148,8 +148,8 @@ static fnz_status difference(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *
   return fnzi_expr_add(s->set, a, minus, out);
 }
 
-static fnz_status product(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
-                          const fnzi_expr **out) {
+static fnz_status int_product(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
+                              const fnzi_expr **out) {
   return fnzi_expr_mul(s->set, a, b, out);
 }
 
@@ -182,7 +182,7 @@ static fnzi_int remember(fnzi_ints *s, uint32_t kind, operation *f, fnzi_int a, 
   bool known = true;
   fnzi_ints_done *d = s ? find_done(s, kind, a, b, &known) : NULL;
   if (!known) {
-    const fnzi_int result = compute(s, f, a, b);
+    const fnzi_int result = int_compute(s, f, a, b);
     *d = (fnzi_ints_done){a, b, result, kind, s->facts.news + s->facts.replaced};
   }
   return d ? d->result : FNZI_INT_NONE;
@@ -197,7 +197,7 @@ fnzi_int fnzi_ints_sub(fnzi_ints *s, fnzi_int a, fnzi_int b) {
 }
 
 fnzi_int fnzi_ints_mul(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  return remember(s, MULTIPLY, product, a, b);
+  return remember(s, MULTIPLY, int_product, a, b);
 }
 
 /* --- Division --------------------------------------------------------------------------------- */
@@ -239,7 +239,7 @@ static fnzi_int divide_down(fnzi_int a, fnzi_int b) {
 fnzi_int fnzi_ints_quotient(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   if (fnzi_int_is_number(a) && fnzi_int_is_number(b))
     return divide_down(a, b);
-  return compute(s, fnzi_int_is_number(b) ? quotient : divide_sum, a, b);
+  return int_compute(s, fnzi_int_is_number(b) ? quotient : divide_sum, a, b);
 }
 
 /* *out: a is so many times b. */
@@ -252,7 +252,7 @@ fnzi_int fnzi_int_div_down(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   fnzi_int even;
   if (fnzi_int_is_number(a) && fnzi_int_is_number(b))
     return divide_down(a, b);
-  return divide_evenly(s, a, b, &even) ? even : compute(s, quotient, a, b);
+  return divide_evenly(s, a, b, &even) ? even : int_compute(s, quotient, a, b);
 }
 
 fnzi_int fnzi_int_div_up(fnzi_ints *s, fnzi_int a, fnzi_int b) {
@@ -262,19 +262,19 @@ fnzi_int fnzi_int_div_up(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   if (fnzi_int_is(b, 1) || divide_evenly(s, a, b, &even))
     return fnzi_int_is(b, 1) ? a : even;
   const fnzi_int most = fnzi_int_sub(s, b, fnzi_int_of(1));
-  return compute(s, quotient, fnzi_int_add(s, a, most), b);
+  return int_compute(s, quotient, fnzi_int_add(s, a, most), b);
 }
 
 fnzi_int fnzi_int_min(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   if (fnzi_int_is_number(a) && fnzi_int_is_number(b))
     return a.bits < b.bits ? a : b;
-  return fnzi_int_same(a, b) ? a : compute(s, least, a, b);
+  return fnzi_int_same(a, b) ? a : int_compute(s, least, a, b);
 }
 
 fnzi_int fnzi_int_max(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   if (fnzi_int_is_number(a) && fnzi_int_is_number(b))
     return a.bits > b.bits ? a : b;
-  return fnzi_int_same(a, b) ? a : compute(s, greatest, a, b);
+  return fnzi_int_same(a, b) ? a : int_compute(s, greatest, a, b);
 }
 
 fnzi_int fnzi_int_from_end(fnzi_ints *s, fnzi_int index, fnzi_int size) {

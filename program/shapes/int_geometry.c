@@ -114,7 +114,7 @@ bool fnzi_int_extent(fnzi_ints *s, const fnz_geometry *g, fnzi_int *low, fnzi_in
 static const char nested[] = "it decides whether elements of a tensor share memory";
 
 /* Largest stride first. False where that is not known. */
-static bool sort(fnzi_ints *s, const fnz_geometry *g, uint32_t *order, uint32_t *count) {
+static bool geometry_sort(fnzi_ints *s, const fnz_geometry *g, uint32_t *order, uint32_t *count) {
   *count = 0;
   for (uint32_t d = 0; d < g->rank; d++) {
     const fnzi_int stride = fnzi_int_stride(g, d);
@@ -144,7 +144,7 @@ bool fnzi_int_nested(fnzi_ints *s, const fnz_geometry *g, uint32_t order[FNZ_MAX
         order[(*count)++] = d;
     return true;
   }
-  if (!sort(s, g, order, count))
+  if (!geometry_sort(s, g, order, count))
     return false;
   for (uint32_t k = *count; k-- > 0;) {
     const fnzi_int stride = fnzi_int_stride(g, order[k]),

@@ -18,7 +18,7 @@ static const fnzi_knowledge *part(const fnzi_size_facts *f, const fnzi_expr *e, 
 
 /* --- arithmetic on ends ----------------------------------------------------------------------- */
 /* Ends without a bound have a sign only. */
-static int64_t times(int64_t a, int64_t b) {
+static int64_t interval_times(int64_t a, int64_t b) {
   int64_t out;
   if (a == 0 || b == 0)
     return 0;
@@ -33,9 +33,9 @@ static int64_t plus(int64_t a, int64_t b, int64_t none) {
   return !is_end(a) && !is_end(b) && fnzi_add_i64(a, b, &out) ? out : none;
 }
 
-static fnzi_bounds product(fnzi_bounds a, fnzi_bounds b) {
-  const int64_t ends[4] = {times(a.min, b.min), times(a.min, b.max), times(a.max, b.min),
-                           times(a.max, b.max)};
+static fnzi_bounds interval_product(fnzi_bounds a, fnzi_bounds b) {
+  const int64_t ends[4] = {interval_times(a.min, b.min), interval_times(a.min, b.max),
+                           interval_times(a.max, b.min), interval_times(a.max, b.max)};
   fnzi_bounds out = {ends[0], ends[0]};
   for (int i = 1; i < 4; i++) {
     out.min = ends[i] < out.min ? ends[i] : out.min;
@@ -64,28 +64,28 @@ static int64_t denominator(const fnzi_expr *e) {
 }
 
 /* Adds num/den * b, as a multiple of 1/d. */
-static void add_term(fnzi_bounds *sum, fnzi_bounds b, int64_t num, int64_t by) {
-  const int64_t factor = times(num, by);
-  b = product(b, (fnzi_bounds){factor, factor});
+static void interval_add_term(fnzi_bounds *sum, fnzi_bounds b, int64_t num, int64_t by) {
+  const int64_t factor = interval_times(num, by);
+  b = interval_product(b, (fnzi_bounds){factor, factor});
   sum->min = plus(sum->min, b.min, INT64_MIN);
   sum->max = plus(sum->max, b.max, INT64_MAX);
 }
 
 /* The interval of a number or a sum. A whole value lies between whole numbers. */
-static fnzi_bounds of_sum(const fnzi_size_facts *f, const fnzi_expr *e) {
+static fnzi_bounds interval_of_sum(const fnzi_size_facts *f, const fnzi_expr *e) {
   const int64_t d = denominator(e);
   fnzi_bounds sum = {0, 0};
   if (d == 0)
     return any;
-  add_term(&sum, (fnzi_bounds){e->num, e->num}, 1, d / e->den);
+  interval_add_term(&sum, (fnzi_bounds){e->num, e->num}, 1, d / e->den);
   for (uint32_t i = 0; i < e->count; i++)
-    add_term(&sum, part(f, e, i)->bounds, e->parts[i].num, d / e->parts[i].den);
+    interval_add_term(&sum, part(f, e, i)->bounds, e->parts[i].num, d / e->parts[i].den);
   if (e->is_whole)
     return (fnzi_bounds){ceil_end(sum.min, d), floor_end(sum.max, d)};
   return (fnzi_bounds){floor_end(sum.min, d), ceil_end(sum.max, d)};
 }
 
-static fnzi_bounds of_product(const fnzi_size_facts *f, const fnzi_expr *e) {
+static fnzi_bounds interval_of_product(const fnzi_size_facts *f, const fnzi_expr *e) {
   fnzi_bounds out = {1, 1};
   for (uint32_t i = 0; i < e->count; i++) {
     fnzi_bounds power = {1, 1}, base = part(f, e, i)->bounds;
@@ -93,10 +93,10 @@ static fnzi_bounds of_product(const fnzi_size_facts *f, const fnzi_expr *e) {
     if (times_left < 1)
       return any;
     for (; times_left > 0; times_left--)
-      power = product(power, base);
+      power = interval_product(power, base);
     if (e->parts[i].num % 2 == 0 && power.min < 0)
       power.min = 0;
-    out = product(out, power);
+    out = interval_product(out, power);
   }
   return out;
 }
@@ -143,7 +143,7 @@ static fnzi_bounds of_extreme(const fnzi_size_facts *f, const fnzi_expr *e) {
   return out;
 }
 
-static fnzi_bounds of_call(const fnzi_size_facts *f, const fnzi_expr *e) {
+static fnzi_bounds interval_of_call(const fnzi_size_facts *f, const fnzi_expr *e) {
   const fnzi_bounds a = part(f, e, 0)->bounds, b = part(f, e, e->count - 1)->bounds;
   switch (e->function) {
   case FNZI_FUNCTION_FLOOR_DIV:
@@ -172,11 +172,11 @@ fnzi_bounds fnzi_interval_of(const fnzi_size_facts *f, const fnzi_expr *e) {
   switch (e->kind) {
   case FNZI_EXPR_NUMBER:
   case FNZI_EXPR_SUM:
-    return of_sum(f, e);
+    return interval_of_sum(f, e);
   case FNZI_EXPR_PRODUCT:
-    return of_product(f, e);
+    return interval_of_product(f, e);
   case FNZI_EXPR_CALL:
-    return of_call(f, e);
+    return interval_of_call(f, e);
   case FNZI_EXPR_REAL:
   case FNZI_EXPR_SYMBOL:
     break;
@@ -253,7 +253,7 @@ int64_t fnzi_divisor_of(const fnzi_size_facts *f, const fnzi_expr *e) {
 int64_t fnzi_row_least(const fnzi_size_facts *f, const fnzi_row *row) {
   fnzi_bounds sum = {row->constant, row->constant};
   for (uint32_t i = 0; i < row->count && sum.min != INT64_MIN; i++)
-    add_term(&sum, f->of.data[row->terms[i].atom->id].bounds, row->terms[i].by, 1);
+    interval_add_term(&sum, f->of.data[row->terms[i].atom->id].bounds, row->terms[i].by, 1);
   return sum.min;
 }
 
@@ -281,8 +281,8 @@ bool fnzi_interval_is_at_least(const fnzi_size_facts *f, const fnzi_expr *a, con
   if (a->is_real || b->is_real || !has_whole_terms(f, &x) || !has_whole_terms(f, &y))
     return false;
   fnzi_bounds rest = {0, 0};
-  add_term(&rest, (fnzi_bounds){x.constant.num, x.constant.num}, 1, 1);
-  add_term(&rest, (fnzi_bounds){y.constant.num, y.constant.num}, -1, 1);
+  interval_add_term(&rest, (fnzi_bounds){x.constant.num, x.constant.num}, 1, 1);
+  interval_add_term(&rest, (fnzi_bounds){y.constant.num, y.constant.num}, -1, 1);
   for (uint32_t i = 0; i < x.count + y.count && rest.min != INT64_MIN; i++) {
     const fnzi_expr *atom = i < x.count ? x.parts[i].expr : y.parts[i - x.count].expr;
     const int64_t plus_by = number_in(&x, atom);
@@ -291,7 +291,7 @@ bool fnzi_interval_is_at_least(const fnzi_size_facts *f, const fnzi_expr *a, con
       continue;
     if (!fnzi_add_i64(plus_by, -number_in(&y, atom), &by))
       return false;
-    add_term(&rest, f->of.data[atom->id].bounds, by, 1);
+    interval_add_term(&rest, f->of.data[atom->id].bounds, by, 1);
   }
   return rest.min >= 0;
 }

@@ -25,7 +25,7 @@ static fnz_status copy_numbers(const fnzi_sizes *s, fnzi_point *from, fnzi_point
 }
 
 /* Takes the point if it is `found`, else ends it. */
-static fnz_status keep(fnzi_ints *s, fnzi_point *point, bool found, fnz_status status) {
+static fnz_status points_keep(fnzi_ints *s, fnzi_point *point, bool found, fnz_status status) {
   if (status == FNZ_OK && found)
     FNZI_PUSH(s->set->ctx, &s->points, *point);
   else
@@ -41,7 +41,7 @@ static fnz_status add_recorded(fnzi_ints *s) {
   fnz_status status = s->recorded ? copy_numbers(s->sizes, s->recorded, &point, &known) : FNZ_OK;
   if (status == FNZ_OK && known)
     status = fnzi_sizes_admit(s->sizes, &point, &broken);
-  return keep(s, &point, known && !broken, status);
+  return points_keep(s, &point, known && !broken, status);
 }
 
 static fnz_status add_special(fnzi_ints *s, fnzi_draw *draw, size_t k, bool *more) {
@@ -51,7 +51,7 @@ static fnz_status add_special(fnzi_ints *s, fnzi_draw *draw, size_t k, bool *mor
   fnz_status status = copy_numbers(s->sizes, &s->points.data[0], &point, &all);
   if (status == FNZ_OK)
     status = fnzi_draw_special(draw, k, &point, more, &found);
-  return keep(s, &point, found, status);
+  return points_keep(s, &point, found, status);
 }
 
 fnz_status fnzi_ints_points_draw(fnzi_ints *s, fnzi_draw *draw) {
@@ -61,7 +61,7 @@ fnz_status fnzi_ints_points_draw(fnzi_ints *s, fnzi_draw *draw) {
     bool found = false;
     fnzi_point_init(&point, s->set);
     fnz_status status = fnzi_draw_numbers(draw, &point, &found);
-    FNZ_TRY(keep(s, &point, found, status));
+    FNZ_TRY(points_keep(s, &point, found, status));
   }
   s->points.usual = s->points.count;
   FNZ_TRY(add_recorded(s));

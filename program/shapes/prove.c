@@ -28,7 +28,7 @@ typedef struct candidates {
   candidate list[CANDIDATES];
 } candidates;
 
-static fnzi_bounds bounds_of(const fnzi_size_facts *f, const fnzi_expr *e) {
+static fnzi_bounds prove_bounds_of(const fnzi_size_facts *f, const fnzi_expr *e) {
   return f->of.data[e->id].bounds;
 }
 
@@ -47,7 +47,7 @@ static const fnzi_expr *common_factor(const fnzi_size_facts *f, const fnzi_row *
   const uint32_t count = !first ? 0 : first->kind == FNZI_EXPR_PRODUCT ? first->count : 1;
   for (uint32_t i = 0; i < count; i++) {
     const fnzi_expr *factor = first->kind == FNZI_EXPR_PRODUCT ? first->parts[i].expr : first;
-    const fnzi_bounds b = bounds_of(f, factor);
+    const fnzi_bounds b = prove_bounds_of(f, factor);
     bool common = b.min >= least || b.max <= -least;
     for (uint32_t k = 0; k < row->count && common; k++)
       common = has_factor(row->terms[k].atom, factor);
@@ -62,7 +62,7 @@ static fnz_status strip(fnzi_size_facts *f, fnzi_row *row, int64_t least) {
   const fnzi_expr *factor;
   fnzi_knowledge *known;
   while ((factor = common_factor(f, row, least))) {
-    const int64_t sign = bounds_of(f, factor).min >= least ? 1 : -1;
+    const int64_t sign = prove_bounds_of(f, factor).min >= least ? 1 : -1;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < row->count; i++) {
       fnzi_row_term t = row->terms[i];
@@ -82,7 +82,7 @@ static fnz_status strip(fnzi_size_facts *f, fnzi_row *row, int64_t least) {
 
 /* --- facts ------------------------------------------------------------------------------------ */
 static bool is_loose(const fnzi_size_facts *f, const fnzi_row_term *t, bool *unbounded) {
-  const fnzi_bounds b = bounds_of(f, t->atom);
+  const fnzi_bounds b = prove_bounds_of(f, t->atom);
   *unbounded = t->by > 0 ? b.min == INT64_MIN : b.max == INT64_MAX;
   return b.min != b.max;
 }
@@ -136,7 +136,7 @@ static fnz_status gather(fnzi_size_facts *f, const fnzi_row *row, candidates *ou
 }
 
 /* Adds by * atom to a row; false if there are too many terms or it leaves 64 bits. */
-static bool add_term(fnzi_row *row, const fnzi_expr *atom, int64_t by) {
+static bool prove_add_term(fnzi_row *row, const fnzi_expr *atom, int64_t by) {
   uint32_t i = 0;
   if (!atom || by == 0)
     return fnzi_add_i64(row->constant, by, &row->constant);
@@ -154,8 +154,8 @@ static bool add_term(fnzi_row *row, const fnzi_expr *atom, int64_t by) {
 }
 
 /* cofactor * atom; NULL stands for 1. */
-static fnz_status times(fnzi_size_facts *f, const fnzi_expr *cofactor, const fnzi_expr *atom,
-                        const fnzi_expr **out) {
+static fnz_status prove_times(fnzi_size_facts *f, const fnzi_expr *cofactor, const fnzi_expr *atom,
+                              const fnzi_expr **out) {
   fnzi_knowledge *known;
   *out = cofactor ? cofactor : atom;
   if (cofactor && atom)
@@ -164,8 +164,8 @@ static fnz_status times(fnzi_size_facts *f, const fnzi_expr *cofactor, const fnz
 }
 
 /* Takes the multiple of a fact off a row; *fits false if the result is no row. */
-static fnz_status cancel(fnzi_size_facts *f, const fnzi_row *row, const candidate *c, fnzi_row *out,
-                         bool *fits) {
+static fnz_status prove_cancel(fnzi_size_facts *f, const fnzi_row *row, const candidate *c,
+                               fnzi_row *out, bool *fits) {
   const int64_t by = row->terms[c->term].by, common = fnzi_gcd(by, c->by);
   const int64_t mine = (c->by < 0 ? -c->by : c->by) / common, its = -(by < 0 ? -by : by) / common;
   const fnzi_size_fact fact = f->facts.data[c->fact];
@@ -174,14 +174,15 @@ static fnz_status cancel(fnzi_size_facts *f, const fnzi_row *row, const candidat
   *out = (fnzi_row){0};
   *fits = fnzi_mul_i64(row->constant, mine, &out->constant);
   for (uint32_t i = 0; i < row->count && *fits; i++)
-    *fits = fnzi_mul_i64(row->terms[i].by, mine, &n) && add_term(out, row->terms[i].atom, n);
+    *fits = fnzi_mul_i64(row->terms[i].by, mine, &n) && prove_add_term(out, row->terms[i].atom, n);
   for (uint32_t i = 0; i <= fact.count && *fits; i++) {
-    fnz_status status = times(f, c->cofactor, i < fact.count ? fact.terms[i].atom : NULL, &atom);
+    fnz_status status =
+        prove_times(f, c->cofactor, i < fact.count ? fact.terms[i].atom : NULL, &atom);
     if (fnzi_is_final(status))
       return status;
     *fits = status == FNZ_OK &&
             fnzi_mul_i64(i < fact.count ? fact.terms[i].by : fact.constant, its, &n) &&
-            add_term(out, atom, n);
+            prove_add_term(out, atom, n);
   }
   f->work++;
   if (!*fits)
@@ -198,7 +199,7 @@ static fnz_status prove_with_one(fnzi_size_facts *f, const fnzi_row *row, uint32
   bool fits;
   FNZ_TRY(gather(f, row, &all));
   for (uint32_t i = 0; i < all.count && *tries && !*yes; i++, --*tries) {
-    FNZ_TRY(cancel(f, row, &all.list[i], &rest, &fits));
+    FNZ_TRY(prove_cancel(f, row, &all.list[i], &rest, &fits));
     *yes = fits && fnzi_row_least(f, &rest) >= 0;
   }
   return FNZ_OK;
@@ -211,7 +212,7 @@ static fnz_status prove_with_two(fnzi_size_facts *f, const fnzi_row *row, uint32
   bool fits;
   FNZ_TRY(gather(f, row, &all));
   for (uint32_t i = 0; i < all.count && *tries && !*yes; i++) {
-    FNZ_TRY(cancel(f, row, &all.list[i], &rest, &fits));
+    FNZ_TRY(prove_cancel(f, row, &all.list[i], &rest, &fits));
     if (fits)
       FNZ_TRY(prove_with_one(f, &rest, tries, yes));
   }
@@ -236,9 +237,9 @@ static fnz_status replace_term(fnzi_size_facts *f, const fnzi_row *row, uint32_t
   *out = *row;
   out->terms[at] = out->terms[--out->count];
   *fits = argument->is_whole && fnzi_row_of(argument, &with) &&
-          fnzi_mul_i64(with.constant, by, &n) && add_term(out, NULL, n);
+          fnzi_mul_i64(with.constant, by, &n) && prove_add_term(out, NULL, n);
   for (uint32_t i = 0; *fits && i < with.count; i++)
-    *fits = fnzi_mul_i64(with.terms[i].by, by, &n) && add_term(out, with.terms[i].atom, n);
+    *fits = fnzi_mul_i64(with.terms[i].by, by, &n) && prove_add_term(out, with.terms[i].atom, n);
   if (!*fits)
     return FNZ_OK;
   FNZ_TRY(fnzi_size_facts_see(f, argument, &known));

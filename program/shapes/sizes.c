@@ -57,7 +57,7 @@ static fnz_status add_assertions(fnzi_sizes *s, const fnzi_graph *g) {
   return FNZ_OK;
 }
 
-static fnz_status add_conditions(fnzi_sizes *s) {
+static fnz_status sizes_add_conditions(fnzi_sizes *s) {
   const fnz_program *p = s->program;
   for (size_t i = 0; i < p->ranges.count; i++) {
     const fnzi_range *r = &p->ranges.data[i];
@@ -125,7 +125,7 @@ fnz_status fnzi_sizes_open(fnzi_sizes *s, fnz_context *ctx, const fnz_program *p
   fnzi_exprs_init(&s->set, ctx);
   FNZ_TRY(fnzi_sizes_define(s));
   FNZ_TRY(parse_symbols(s));
-  FNZ_TRY(add_conditions(s));
+  FNZ_TRY(sizes_add_conditions(s));
   FNZ_TRY(fnzi_sizes_check_determined(s));
   s->own = s->set.all.count;
   /* A node that only computes other numbers requires nothing itself. */

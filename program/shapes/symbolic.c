@@ -38,7 +38,7 @@ static fnz_status make_sum(fnzi_exprs *set, fnzi_ratio_t constant, const fnzi_sh
   return fnzi_expr_intern(set, &made, out);
 }
 
-static bool add_term(fnzi_shapes_part *parts, uint32_t *count, fnzi_shapes_part term) {
+static bool symbolic_add_term(fnzi_shapes_part *parts, uint32_t *count, fnzi_shapes_part term) {
   fnzi_shapes_part *last = *count ? &parts[*count - 1] : NULL;
   fnzi_ratio_t r;
   if (!last || last->expr != term.expr) {
@@ -64,7 +64,7 @@ static fnz_status merge_terms(fnzi_exprs *set, const fnzi_shapes_sum *a, const f
       FNZ_TRY(fnzi_expr_order(set, a->parts[i].expr, b->parts[k].expr, &order));
     fnzi_shapes_part term = order <= 0 ? a->parts[i++] : b->parts[k++];
     term.num = order > 0 && sign < 0 ? -term.num : term.num;
-    if (!add_term(out, count, term))
+    if (!symbolic_add_term(out, count, term))
       return fnzi_expr_overflow(set);
   }
   return FNZ_OK;
@@ -236,7 +236,7 @@ static bool scale_terms(const fnzi_shapes_sum *x, fnzi_ratio_t by, fnzi_shapes_p
   return true;
 }
 
-static int by_text(const void *a, const void *b) {
+static int symbolic_by_text(const void *a, const void *b) {
   const fnzi_shapes_part *x = a, *y = b;
   return strcmp(x->expr->atom_text, y->expr->atom_text);
 }
@@ -246,9 +246,9 @@ static fnz_status gather_sum(fnzi_exprs *set, fnzi_ratio_t constant, fnzi_shapes
                              uint32_t count, const fnzi_expr **out) {
   uint32_t kept = 0;
   if (count)
-    qsort(parts, count, sizeof *parts, by_text);
+    qsort(parts, count, sizeof *parts, symbolic_by_text);
   for (uint32_t i = 0; i < count; i++)
-    if (!add_term(parts, &kept, parts[i]))
+    if (!symbolic_add_term(parts, &kept, parts[i]))
       return fnzi_expr_overflow(set);
   return make_sum(set, constant, parts, kept, out);
 }

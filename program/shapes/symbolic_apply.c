@@ -44,8 +44,8 @@ static const struct {
 /* --- operators ---------------------------------------------------------------------------------
  */
 
-static fnz_status divide(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
-                         const fnzi_expr **out) {
+static fnz_status apply_divide(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+                               const fnzi_expr **out) {
   const fnzi_expr *args[2] = {a, b};
   if (fnzi_exprs_are_real(args, 2))
     return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_DIV, args, 2, out);
@@ -74,7 +74,8 @@ static fnz_status power(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
 }
 
 /* A truth value as a number: 1 or 0 if a condition holds, and else the other one. */
-static fnz_status choose(fnzi_exprs *set, const fnzi_expr *const *args, const fnzi_expr **out) {
+static fnz_status apply_choose(fnzi_exprs *set, const fnzi_expr *const *args,
+                               const fnzi_expr **out) {
   bool is_truth = fnzi_expr_is(args[0], 1) && fnzi_expr_is(args[2], 0);
   bool is_other = fnzi_expr_is(args[0], 0) && fnzi_expr_is(args[2], 1);
   if (!is_truth && !is_other)
@@ -90,7 +91,7 @@ static fnz_status piecewise(fnzi_exprs *set, const fnzi_expr *const *args, size_
     return fnzi_fail(set->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "a Piecewise that may have no value");
   *out = args[count - 2];
   for (size_t i = count - 2; i > 0; i -= 2)
-    FNZ_TRY(choose(set, (const fnzi_expr *[]){args[i - 2], args[i - 1], *out}, out));
+    FNZ_TRY(apply_choose(set, (const fnzi_expr *[]){args[i - 2], args[i - 1], *out}, out));
   return FNZ_OK;
 }
 
@@ -111,7 +112,7 @@ static fnz_status expand(fnzi_exprs *set, shorthand what, const fnzi_expr *const
     return FNZ_OK;
   case RATIONAL:
   case TRUE_DIV:
-    return divide(set, args[0], args[1], out);
+    return apply_divide(set, args[0], args[1], out);
   case NATURAL_POWER:
     return power(set, args[0], args[1], out);
   case CEILING:
@@ -150,7 +151,7 @@ fnz_status fnzi_expr_binary(fnzi_exprs *set, char code, const fnzi_expr *const *
   if (code == '*')
     return fnzi_expr_mul(set, args[0], args[1], out);
   if (code == '/')
-    return divide(set, args[0], args[1], out);
+    return apply_divide(set, args[0], args[1], out);
   return power(set, args[0], args[1], out);
 }
 

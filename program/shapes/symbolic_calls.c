@@ -10,8 +10,8 @@
 /* --- division --------------------------------------------------------------------------------- */
 /* a = d * quotient + rest. Terms that d divides go to the quotient, the others to the rest. The
  * constant leaves a remainder between 0 and d; a fraction stays in the rest. */
-static fnz_status divide(fnzi_exprs *set, const fnzi_expr *a, int64_t d, const fnzi_expr **quotient,
-                         const fnzi_expr **rest) {
+static fnz_status calls_divide(fnzi_exprs *set, const fnzi_expr *a, int64_t d,
+                               const fnzi_expr **quotient, const fnzi_expr **rest) {
   fnzi_shapes_sum x;
   fnzi_as_sum(a, &x);
   bool whole = x.constant.den == 1;
@@ -36,7 +36,7 @@ static bool is_remainder(const fnzi_expr *e, int64_t d) {
 }
 
 /* a and b without a common factor of their coefficients. */
-static fnz_status cancel(fnzi_exprs *set, const fnzi_expr **a, int64_t *d) {
+static fnz_status calls_cancel(fnzi_exprs *set, const fnzi_expr **a, int64_t *d) {
   fnzi_shapes_sum x;
   fnzi_as_sum(*a, &x);
   int64_t common = *d;
@@ -58,10 +58,10 @@ static fnz_status cancel(fnzi_exprs *set, const fnzi_expr **a, int64_t *d) {
 static fnz_status floor_div_number(fnzi_exprs *set, const fnzi_expr *a, int64_t d,
                                    const fnzi_expr **out) {
   const fnzi_expr *rest, *args[2];
-  FNZ_TRY(divide(set, a, d, out, &rest));
+  FNZ_TRY(calls_divide(set, a, d, out, &rest));
   if (is_remainder(rest, d))
     return FNZ_OK;
-  FNZ_TRY(cancel(set, &rest, &d));
+  FNZ_TRY(calls_cancel(set, &rest, &d));
   FNZ_TRY(fnzi_expr_number(set, d, 1, &args[1]));
   args[0] = rest;
   if (d != 1 || !rest->is_whole)
@@ -89,7 +89,7 @@ static fnz_status modulo(fnzi_exprs *set, fnzi_function function, const fnzi_exp
   if (fnzi_expr_is(b, 0))
     return fnzi_fail(set->ctx, FNZ_CLASS_SYNTAX, NULL, "a division by zero");
   if (b->kind == FNZI_EXPR_NUMBER && b->den == 1 && b->num > 0) {
-    FNZ_TRY(divide(set, a, b->num, &quotient, &args[0]));
+    FNZ_TRY(calls_divide(set, a, b->num, &quotient, &args[0]));
     *out = args[0];
     if (is_remainder(args[0], b->num))
       return FNZ_OK;
@@ -128,12 +128,12 @@ typedef struct argument {
   const char *text;
 } argument;
 
-static int by_text(const void *a, const void *b) {
+static int calls_by_text(const void *a, const void *b) {
   const argument *x = a, *y = b;
   return strcmp(x->text, y->text);
 }
 
-static fnz_status sort(fnzi_exprs *set, const fnzi_expr **args, size_t count) {
+static fnz_status calls_sort(fnzi_exprs *set, const fnzi_expr **args, size_t count) {
   argument few[FNZI_FEW_PARTS], *sorted = few;
   if (count > FNZI_FEW_PARTS)
     FNZI_NEW(&set->arena, count, &sorted);
@@ -141,7 +141,7 @@ static fnz_status sort(fnzi_exprs *set, const fnzi_expr **args, size_t count) {
     sorted[i].e = args[i];
     FNZ_TRY(fnzi_expr_text(set, args[i], &sorted[i].text));
   }
-  qsort(sorted, count, sizeof *sorted, by_text);
+  qsort(sorted, count, sizeof *sorted, calls_by_text);
   for (size_t i = 0; i < count; i++)
     args[i] = sorted[i].e;
   return FNZ_OK;
@@ -172,7 +172,7 @@ static bool first_wins(fnzi_function function, const fnzi_expr *a, const fnzi_ex
 
 /* Removes repetitions from sorted arguments. At most one number is left: the least for a minimum,
  * the greatest for a maximum. */
-static size_t choose(fnzi_function function, const fnzi_expr **args, size_t count) {
+static size_t calls_choose(fnzi_function function, const fnzi_expr **args, size_t count) {
   const fnzi_expr *number = NULL;
   size_t n = 0;
   for (size_t i = 0; i < count; i++) {
@@ -200,8 +200,8 @@ static fnz_status select_call(fnzi_exprs *set, fnzi_function function, const fnz
   flatten(function, args, count, flat);
   for (size_t i = 0; i < n && fnzi_exprs_are_real(args, count); i++)
     FNZ_TRY(fnzi_expr_as_double(set, flat[i], &flat[i]));
-  FNZ_TRY(sort(set, flat, n));
-  n = choose(function, flat, n);
+  FNZ_TRY(calls_sort(set, flat, n));
+  n = calls_choose(function, flat, n);
   if (logic && n > 1 && flat[0]->kind == FNZI_EXPR_NUMBER) {
     bool decides = (flat[0]->num == 0) == (function == FNZI_FUNCTION_AND);
     n = decides ? 1 : n - 1;
@@ -216,7 +216,7 @@ static fnz_status select_call(fnzi_exprs *set, fnzi_function function, const fnz
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 /* Whether a relation between two integers holds, given their difference. */
-static bool holds(fnzi_function relation, int64_t difference) {
+static bool calls_holds(fnzi_function relation, int64_t difference) {
   switch (relation) {
   case FNZI_FUNCTION_EQ:
     return difference == 0;
@@ -241,12 +241,12 @@ static fnz_status compare(fnzi_exprs *set, fnzi_function function, const fnzi_ex
   FNZ_TRY(fnzi_expr_scale(set, args[1], -1, 1, &minus));
   FNZ_TRY(fnzi_expr_add(set, args[0], minus, &d));
   if (d->kind == FNZI_EXPR_NUMBER)
-    return fnzi_expr_number(set, holds(function, d->num), 1, out);
+    return fnzi_expr_number(set, calls_holds(function, d->num), 1, out);
   if (fnzi_expr_is_condition(args[0]) && (fnzi_expr_is(args[1], 0) || fnzi_expr_is(args[1], 1))) {
     /* The result is always, never, the truth value itself, or its opposite. */
     const fnzi_expr *truth = args[0];
     const int64_t number = args[1]->num;
-    bool if_false = holds(function, -number), if_true = holds(function, 1 - number);
+    bool if_false = calls_holds(function, -number), if_true = calls_holds(function, 1 - number);
     if (if_false == if_true)
       return fnzi_expr_number(set, if_true, 1, out);
     *out = truth;
@@ -281,8 +281,8 @@ static fnz_status choose_between(fnzi_exprs *set, const fnzi_expr *const *args,
   return FNZ_OK;
 }
 
-static fnz_status call(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
-                       size_t count, const fnzi_expr **out) {
+static fnz_status calls_call(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
+                             size_t count, const fnzi_expr **out) {
   if (function == FNZI_FUNCTION_ITE)
     return choose_between(set, args, out);
   if (function > FNZI_FUNCTION_TRUNC && function < FNZI_FUNCTION_EQ)
@@ -325,7 +325,7 @@ fnz_status fnzi_expr_call(fnzi_exprs *set, fnzi_function function, const fnzi_ex
   const fnzi_expr *pair[2] = {args[0], args[count - 1]}; /* `out` may be an argument */
   const fnzi_expr *made = count == 2 ? fnzi_done_get(set, function, pair[0], pair[1]) : NULL;
   if (!made) {
-    FNZ_TRY(call(set, function, args, count, &made));
+    FNZ_TRY(calls_call(set, function, args, count, &made));
     if (count == 2)
       FNZ_TRY(fnzi_done_put(set, function, pair[0], pair[1], made));
   }

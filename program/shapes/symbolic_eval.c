@@ -13,7 +13,7 @@ void fnzi_point_free(fnzi_point *point) {
 }
 
 /* Room for all expressions of the set; new symbols have no number. */
-static fnz_status follow_set(fnzi_point *point) {
+static fnz_status eval_follow_set(fnzi_point *point) {
   static const fnzi_number unknown = {0, 1, FNZI_NUMBER_UNKNOWN, 0};
   while (point->values.count < point->set->all.count)
     FNZI_PUSH(point->set->ctx, &point->values, unknown);
@@ -21,7 +21,7 @@ static fnz_status follow_set(fnzi_point *point) {
 }
 
 static fnz_status set_symbol(fnzi_point *point, const fnzi_expr *symbol, fnzi_number number) {
-  FNZ_TRY(follow_set(point));
+  FNZ_TRY(eval_follow_set(point));
   point->values.data[symbol->id] = number;
   if (point->done > symbol->id)
     point->done = symbol->id;
@@ -39,11 +39,11 @@ fnz_status fnzi_point_unset(fnzi_point *point, const fnzi_expr *symbol) {
 /* --- one expression --------------------------------------------------------------------------- */
 static const fnzi_number undefined = {0, 1, FNZI_NUMBER_UNDEFINED, 0};
 
-static fnzi_number number_of(bool ok, fnzi_ratio_t r) {
+static fnzi_number eval_number_of(bool ok, fnzi_ratio_t r) {
   return ok ? (fnzi_number){r.num, r.den, FNZI_NUMBER_KNOWN, 0} : undefined;
 }
 
-static fnzi_number of_sum(const fnzi_expr *e, const fnzi_number *values) {
+static fnzi_number eval_of_sum(const fnzi_expr *e, const fnzi_number *values) {
   fnzi_ratio_t total = {e->num, e->den}, term;
   for (uint32_t i = 0; i < e->count; i++) {
     const fnzi_number *v = &values[e->parts[i].expr->id];
@@ -52,10 +52,10 @@ static fnzi_number of_sum(const fnzi_expr *e, const fnzi_number *values) {
         !fnzi_ratio_add(total, term, &total))
       return undefined;
   }
-  return number_of(true, total);
+  return eval_number_of(true, total);
 }
 
-static fnzi_number of_product(const fnzi_expr *e, const fnzi_number *values) {
+static fnzi_number eval_of_product(const fnzi_expr *e, const fnzi_number *values) {
   fnzi_ratio_t total = {1, 1};
   for (uint32_t i = 0; i < e->count; i++) {
     const fnzi_number *v = &values[e->parts[i].expr->id];
@@ -67,7 +67,7 @@ static fnzi_number of_product(const fnzi_expr *e, const fnzi_number *values) {
       if (!fnzi_ratio_mul(total, base, &total))
         return undefined;
   }
-  return number_of(true, total);
+  return eval_number_of(true, total);
 }
 
 /* Powers from 0 on. 2**62 has the most factors of any power that fits, except powers of 0, 1 and
@@ -80,7 +80,7 @@ static fnzi_number of_power(fnzi_ratio_t a, fnzi_ratio_t b) {
   for (; times > 0; times--)
     if (!fnzi_ratio_mul(total, a, &total))
       return undefined;
-  return number_of(true, total);
+  return eval_number_of(true, total);
 }
 
 static bool less(fnzi_ratio_t a, fnzi_ratio_t b, bool *out) {
@@ -97,10 +97,10 @@ static fnzi_number of_division(fnzi_function function, fnzi_ratio_t a, fnzi_rati
     return undefined;
   fnzi_ratio_t floor = {fnzi_ratio_floor(q), 1};
   if (function == FNZI_FUNCTION_FLOOR_DIV)
-    return number_of(true, floor);
+    return eval_number_of(true, floor);
   bool ok = fnzi_ratio_mul(floor, b, &whole) &&
             fnzi_ratio_add(a, (fnzi_ratio_t){-whole.num, whole.den}, &q);
-  return number_of(ok, q);
+  return eval_number_of(ok, q);
 }
 
 static fnzi_number of_comparison(fnzi_function function, fnzi_ratio_t a, fnzi_ratio_t b) {
@@ -113,7 +113,7 @@ static fnzi_number of_comparison(fnzi_function function, fnzi_ratio_t a, fnzi_ra
                                      [FNZI_FUNCTION_LE] = !above,
                                      [FNZI_FUNCTION_GT] = above,
                                      [FNZI_FUNCTION_GE] = !below};
-  return number_of(true, (fnzi_ratio_t){truth[function], 1});
+  return eval_number_of(true, (fnzi_ratio_t){truth[function], 1});
 }
 
 /* The least or the greatest of several; for truth values these are And and Or. */
@@ -129,10 +129,10 @@ static fnzi_number of_selection(const fnzi_expr *e, const fnzi_number *values) {
       return undefined;
     best = wins ? other : best;
   }
-  return number_of(true, best);
+  return eval_number_of(true, best);
 }
 
-static fnzi_number of_call(const fnzi_expr *e, const fnzi_number *values) {
+static fnzi_number eval_of_call(const fnzi_expr *e, const fnzi_number *values) {
   const fnzi_number *v = &values[e->parts[0].expr->id],
                     *w = &values[e->parts[e->count - 1].expr->id];
   fnzi_ratio_t a = {v->num, v->den}, b = {w->num, w->den};
@@ -147,15 +147,15 @@ static fnzi_number of_call(const fnzi_expr *e, const fnzi_number *values) {
   case FNZI_FUNCTION_OR:
     return of_selection(e, values);
   case FNZI_FUNCTION_FLOOR:
-    return number_of(true, (fnzi_ratio_t){fnzi_ratio_floor(a), 1});
+    return eval_number_of(true, (fnzi_ratio_t){fnzi_ratio_floor(a), 1});
   case FNZI_FUNCTION_TRUNC:
-    return number_of(true, (fnzi_ratio_t){a.num / a.den, 1});
+    return eval_number_of(true, (fnzi_ratio_t){a.num / a.den, 1});
   case FNZI_FUNCTION_ITE: /* the condition is the second argument */
     return values[e->parts[values[e->parts[1].expr->id].num ? 0 : 2].expr->id];
   case FNZI_FUNCTION_INT_POW:
     return of_power(a, b);
   case FNZI_FUNCTION_NOT:
-    return number_of(true, (fnzi_ratio_t){a.num == 0, 1});
+    return eval_number_of(true, (fnzi_ratio_t){a.num == 0, 1});
   case FNZI_FUNCTION_EQ:
   case FNZI_FUNCTION_NE:
   case FNZI_FUNCTION_LT:
@@ -169,7 +169,7 @@ static fnzi_number of_call(const fnzi_expr *e, const fnzi_number *values) {
   return undefined;
 }
 
-static fnzi_number compute(const fnzi_expr *e, const fnzi_number *values) {
+static fnzi_number eval_compute(const fnzi_expr *e, const fnzi_number *values) {
   fnzi_known known = FNZI_NUMBER_KNOWN;
   if (e->kind == FNZI_EXPR_SYMBOL)
     return values[e->id];
@@ -183,11 +183,11 @@ static fnzi_number compute(const fnzi_expr *e, const fnzi_number *values) {
     return fnzi_real_call(e, values);
   switch (e->kind) {
   case FNZI_EXPR_SUM:
-    return of_sum(e, values);
+    return eval_of_sum(e, values);
   case FNZI_EXPR_PRODUCT:
-    return of_product(e, values);
+    return eval_of_product(e, values);
   case FNZI_EXPR_CALL:
-    return of_call(e, values);
+    return eval_of_call(e, values);
   case FNZI_EXPR_NUMBER:
   case FNZI_EXPR_REAL:
   case FNZI_EXPR_SYMBOL:
@@ -198,10 +198,10 @@ static fnzi_number compute(const fnzi_expr *e, const fnzi_number *values) {
 
 fnz_status fnzi_point_get(fnzi_point *point, const fnzi_expr *expr, fnzi_number *out) {
   if (expr->id >= point->done)
-    FNZ_TRY(follow_set(point));
+    FNZ_TRY(eval_follow_set(point));
   for (; point->done <= expr->id; point->done++)
     point->values.data[point->done] =
-        compute(point->set->all.data[point->done], point->values.data);
+        eval_compute(point->set->all.data[point->done], point->values.data);
   *out = point->values.data[expr->id];
   return FNZ_OK;
 }

@@ -78,18 +78,18 @@ static bool is_letter(char c) {
   return fnzi_is_letter(c) || c == '_';
 }
 
-static char look(const parser *p, size_t ahead) {
+static char parse_look(const parser *p, size_t ahead) {
   return p->at + ahead < p->size ? p->text[p->at + ahead] : 0;
 }
 
 static void skip_blanks(parser *p) {
-  while (look(p, 0) == ' ' || look(p, 0) == '\t' || look(p, 0) == '\n')
+  while (parse_look(p, 0) == ' ' || parse_look(p, 0) == '\t' || parse_look(p, 0) == '\n')
     p->at++;
 }
 
 static bool take(parser *p, char c) {
   skip_blanks(p);
-  if (look(p, 0) != c)
+  if (parse_look(p, 0) != c)
     return false;
   p->at++;
   return true;
@@ -166,21 +166,21 @@ static fnz_status read_number(parser *p) {
   int64_t n = 0;
   const fnzi_expr *e;
   size_t digits = 0;
-  while (fnzi_is_digit(look(p, digits)))
+  while (fnzi_is_digit(parse_look(p, digits)))
     digits++;
-  if (look(p, digits) == '.' || look(p, digits) == 'e') {
+  if (parse_look(p, digits) == '.' || parse_look(p, digits) == 'e') {
     /* Digits with a point or an exponent, such as 0.9 and 1e-08. */
-    while (fnzi_is_digit(look(p, 0)) || look(p, 0) == '.' || look(p, 0) == 'e' ||
-           ((look(p, 0) == '-' || look(p, 0) == '+') && p->text[p->at - 1] == 'e'))
+    while (fnzi_is_digit(parse_look(p, 0)) || parse_look(p, 0) == '.' || parse_look(p, 0) == 'e' ||
+           ((parse_look(p, 0) == '-' || parse_look(p, 0) == '+') && p->text[p->at - 1] == 'e'))
       p->at++;
-    if (is_letter(look(p, 0)))
+    if (is_letter(parse_look(p, 0)))
       return fail(p, FNZ_CLASS_SYNTAX, from, "a number with letters");
     return push_real(p, from, p->at - from);
   }
-  for (; fnzi_is_digit(look(p, 0)); p->at++)
-    if (!fnzi_mul_i64(n, 10, &n) || !fnzi_add_i64(n, look(p, 0) - '0', &n))
+  for (; fnzi_is_digit(parse_look(p, 0)); p->at++)
+    if (!fnzi_mul_i64(n, 10, &n) || !fnzi_add_i64(n, parse_look(p, 0) - '0', &n))
       return fail(p, FNZ_CLASS_OVERFLOW, from, "the number leaves 64 bits");
-  if (is_letter(look(p, 0)))
+  if (is_letter(parse_look(p, 0)))
     return fail(p, FNZ_CLASS_SYNTAX, from, "a number with letters");
   FNZ_TRY(at_place(p, fnzi_expr_number(p->set, n, 1, &e), from));
   return push_value(p, e);
@@ -188,7 +188,7 @@ static fnz_status read_number(parser *p) {
 
 static size_t word_size(const parser *p) {
   size_t n = 0;
-  while (is_letter(look(p, n)) || fnzi_is_digit(look(p, n)))
+  while (is_letter(parse_look(p, n)) || fnzi_is_digit(parse_look(p, n)))
     n++;
   return n;
 }
@@ -211,11 +211,11 @@ static fnz_status skip_assumptions(parser *p) {
 /* Float('0.9', precision=53), from behind the parenthesis. */
 static fnz_status read_float(parser *p) {
   skip_blanks(p);
-  char quote = look(p, 0);
+  char quote = parse_look(p, 0);
   if (quote != '\'' && quote != '"')
     return fail(p, FNZ_CLASS_SYNTAX, p->at, "the text of the number is missing");
   size_t from = ++p->at;
-  while (p->at < p->size && look(p, 0) != quote)
+  while (p->at < p->size && parse_look(p, 0) != quote)
     p->at++;
   FNZ_TRY(push_real(p, from, p->at - from));
   p->at += p->at < p->size;
@@ -223,16 +223,16 @@ static fnz_status read_float(parser *p) {
 }
 
 /* Symbol('s77', positive=True, integer=True), from behind the parenthesis. */
-static fnz_status read_symbol(parser *p) {
+static fnz_status parse_read_symbol(parser *p) {
   skip_blanks(p);
-  char quote = look(p, 0);
+  char quote = parse_look(p, 0);
   const fnzi_expr *e;
   if (quote != '\'' && quote != '"')
     return fail(p, FNZ_CLASS_SYNTAX, p->at, "the name of the symbol is missing");
   p->at++;
   size_t from = p->at, size = word_size(p);
   p->at += size;
-  if (!size || fnzi_is_digit(p->text[from]) || look(p, 0) != quote)
+  if (!size || fnzi_is_digit(p->text[from]) || parse_look(p, 0) != quote)
     return fail(p, FNZ_CLASS_SYNTAX, from, "the name of a symbol has letters and digits only");
   p->at++;
   FNZ_TRY(skip_assumptions(p));
@@ -258,7 +258,7 @@ static fnz_status read_word(parser *p, bool *wants) {
     return push_value(p, e);
   }
   if (fnzi_is_word("Symbol", word, size))
-    return read_symbol(p);
+    return parse_read_symbol(p);
   if (fnzi_is_word("Float", word, size))
     return read_float(p);
   if (!fnzi_callee_find(word, size, &o.callee))
@@ -271,7 +271,7 @@ static fnz_status read_word(parser *p, bool *wants) {
 }
 
 static fnz_status read_operand(parser *p, bool *wants) {
-  char c = look(p, 0);
+  char c = parse_look(p, 0);
   opened o = {.binds = OPEN_PAREN, .first = p->values.count, .at = p->at};
   *wants = c == '-' || c == '+' || c == '~' || c == '(';
   if (fnzi_is_digit(c))
@@ -314,7 +314,7 @@ static fnz_status close_call(parser *p, const opened *o) {
 
 /* *wants: an operand must follow. */
 static fnz_status read_between(parser *p, bool *wants) {
-  char c = look(p, 0);
+  char c = parse_look(p, 0);
   *wants = c != ')';
   if (c == ')') {
     p->at++;

@@ -85,7 +85,7 @@ static bool round_one(fnzi_function function, double x, double *out) {
          function == FNZI_FUNCTION_ROUND;
 }
 
-static bool holds(fnzi_function relation, double x, double y) {
+static bool real_holds(fnzi_function relation, double x, double y) {
   switch (relation) {
   case FNZI_FUNCTION_EQ:
     return x == y;
@@ -105,7 +105,8 @@ static bool holds(fnzi_function relation, double x, double y) {
 fnzi_number fnzi_real_call(const fnzi_expr *e, const fnzi_number *values) {
   double x = e->count ? argument(e, 0, values) : e->real, rounded;
   if (e->kind == FNZI_EXPR_CALL && fnzi_expr_is_condition(e))
-    return (fnzi_number){holds(e->function, x, argument(e, 1, values)), 1, FNZI_NUMBER_KNOWN, 0};
+    return (fnzi_number){real_holds(e->function, x, argument(e, 1, values)), 1, FNZI_NUMBER_KNOWN,
+                         0};
   if (e->kind == FNZI_EXPR_CALL && round_one(e->function, x, &rounded)) {
     bool fits = rounded > -0x1p62 && rounded < 0x1p62;
     return (fnzi_number){fits ? (int64_t)rounded : 0, 1,

@@ -195,7 +195,7 @@ fnz_status fnzi_expr_order(const fnzi_exprs *set, const fnzi_expr *a, const fnzi
 }
 
 /* --- keeping ---------------------------------------------------------------------------------- */
-static fnz_status keep(fnzi_exprs *set, const fnzi_expr *made, const fnzi_expr **out) {
+static fnz_status set_keep(fnzi_exprs *set, const fnzi_expr *made, const fnzi_expr **out) {
   fnzi_expr *e;
   fnzi_shapes_part *parts;
   FNZI_NEW(&set->arena, 1, &e);
@@ -232,7 +232,7 @@ fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *made, const fnzi_e
     e.text_size = (uint32_t)set->text.size;
     FNZ_TRY(fnzi_arena_string(&set->arena, set->text.data, set->text.size, &e.atom_text));
   }
-  FNZ_TRY(keep(set, &e, out));
+  FNZ_TRY(set_keep(set, &e, out));
   *slot = (*out)->id + 1;
   return FNZ_OK;
 }
@@ -335,7 +335,7 @@ fnz_status fnzi_expr_symbol(fnzi_exprs *set, const char *name, size_t size, cons
     return FNZ_OK;
   }
   FNZ_TRY(fnzi_arena_string(&set->arena, name, size, &made.atom_text));
-  FNZ_TRY(keep(set, &made, out));
+  FNZ_TRY(set_keep(set, &made, out));
   return fnzi_map_set(&set->names, made.atom_text, size, (*out)->id);
 }
 

@@ -256,7 +256,7 @@ static PyObject *new_caller(PyTypeObject *type, PyObject *args, PyObject *named)
   return (PyObject *)c;
 }
 
-static void end(PyObject *self) {
+static void caller_end(PyObject *self) {
   fnzi_py_caller *c = (fnzi_py_caller *)self;
   PyTypeObject *type = Py_TYPE(self);
   for (size_t k = 0; k < c->noutputs; k++)
@@ -286,7 +286,7 @@ PyObject *fnzi_py_caller_type(PyObject *module) {
                                   {"set_generator", set_generator, METH_O, generator_text},
                                   {NULL, NULL, 0, NULL}};
   PyType_Slot slots[] = {
-      {Py_tp_new, new_caller}, {Py_tp_dealloc, end}, {Py_tp_methods, methods}, {0, NULL}};
+      {Py_tp_new, new_caller}, {Py_tp_dealloc, caller_end}, {Py_tp_methods, methods}, {0, NULL}};
   PyType_Spec spec = {"fnz._call.Caller", sizeof(fnzi_py_caller), 0, Py_TPFLAGS_DEFAULT, slots};
   return PyType_FromModuleAndSpec(module, &spec, NULL);
 }

@@ -99,7 +99,7 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags) {
   return PyBuffer_FillInfo(view, self, memory->block->data, (Py_ssize_t)memory->bytes, 0, flags);
 }
 
-static void end(PyObject *self) {
+static void memory_end(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   fnzi_py_block_give(((memory_object *)self)->block);
   PyObject_Free(self);
@@ -107,7 +107,7 @@ static void end(PyObject *self) {
 }
 
 PyObject *fnzi_py_memory_type(PyObject *module) {
-  PyType_Slot slots[] = {{Py_bf_getbuffer, get_buffer}, {Py_tp_dealloc, end}, {0, NULL}};
+  PyType_Slot slots[] = {{Py_bf_getbuffer, get_buffer}, {Py_tp_dealloc, memory_end}, {0, NULL}};
   PyType_Spec spec = {"fnz._call.Memory", sizeof(memory_object), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   return PyType_FromModuleAndSpec(module, &spec, NULL);

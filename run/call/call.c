@@ -97,7 +97,7 @@ static fnz_status choose_backend(fnz_stack *stack, const fnz_op *op, fnz_backend
 
 /* --- Results ---------------------------------------------------------------------------------- */
 
-static bool is_tensor(const fnzi_param *p) {
+static bool call_is_tensor(const fnzi_param *p) {
   return p->type == FNZI_TYPE_TENSOR;
 }
 
@@ -157,7 +157,7 @@ typedef struct arrived {
 } arrived;
 
 /* Result k of the schema. */
-static fnz_status put_result(fnz_stack *stack, const fnz_op *op, size_t k, arrived *a) {
+static fnz_status call_put_result(fnz_stack *stack, const fnz_op *op, size_t k, arrived *a) {
   const fnzi_param *p = &op->returns[k];
   size_t rest = op->nreturns - 1 - k, left = a->count - a->at;
   size_t needed = a->lengths ? a->lengths[k] : rest + !p->is_list;
@@ -166,9 +166,9 @@ static fnz_status put_result(fnz_stack *stack, const fnz_op *op, size_t k, arriv
     return fnzi_fail(stack->ctx, FNZ_CLASS_BOUNDS, "", "%s: %zu results came, %u are declared",
                      op->name, a->count, (unsigned)op->nreturns);
   size_t taken = !p->is_list ? 1 : a->lengths ? a->lengths[k] : left - rest;
-  if (p->is_list && is_tensor(p))
+  if (p->is_list && call_is_tensor(p))
     status = put_list(stack, k, a->backend, a->handles + a->at, taken);
-  else if (is_tensor(p)) {
+  else if (call_is_tensor(p)) {
     stack->args[k] = (fnz_arg){.tag = a->handles[a->at] ? FNZ_ARG_VALUE : FNZ_ARG_NONE,
                                .u.value = a->handles[a->at]};
     stack->entries[k] = (fnzi_call_entry){a->backend, NULL, NULL, true};
@@ -176,7 +176,7 @@ static fnz_status put_result(fnz_stack *stack, const fnz_op *op, size_t k, arriv
     status = put_number(stack, k, (fnz_eager){a->backend, a->handles[a->at]});
   if (status == FNZ_OK)
     stack->count = k + 1;
-  a->at += status == FNZ_OK || !is_tensor(p) ? taken : 0;
+  a->at += status == FNZ_OK || !call_is_tensor(p) ? taken : 0;
   return status;
 }
 
@@ -225,7 +225,7 @@ static fnz_status call(fnz_stack *stack, const fnz_op *op) {
   arrived *a = &(arrived){backend, handles, count, 0, lengths};
   fnz_status status = FNZ_OK;
   for (size_t k = 0; status == FNZ_OK && k < op->nreturns; k++)
-    status = put_result(stack, op, k, a);
+    status = call_put_result(stack, op, k, a);
   for (; a->at < a->count; a->at++) /* no result of the schema took these */
     fnz_eager_release((fnz_eager){a->backend, a->handles[a->at]});
   return status;

@@ -69,7 +69,7 @@ static bool is_omitted(const fnzi_param *p) {
 
 /* --- Which operators -------------------------------------------------------------------------- */
 
-static bool is_tensor(const fnzi_param *p) {
+static bool callgen_is_tensor(const fnzi_param *p) {
   return p->type == FNZI_TYPE_TENSOR;
 }
 
@@ -92,14 +92,14 @@ static bool has_function(const fnz_op *op) {
       return false;
   for (size_t i = 0; i < op->nreturns; i++)
     if (!is_number(&op->returns[i]) &&
-        (!is_tensor(&op->returns[i]) || (op->returns[i].is_list && op->nreturns != 1)))
+        (!callgen_is_tensor(&op->returns[i]) || (op->returns[i].is_list && op->nreturns != 1)))
       return false;
   return true;
 }
 
 static bool takes_tensors(const fnz_op *op) {
   for (size_t i = 0; i < op->nparams; i++)
-    if (is_tensor(&op->params[i]))
+    if (callgen_is_tensor(&op->params[i]))
       return true;
   return false;
 }
@@ -127,13 +127,13 @@ static const char *result_name(const fnz_op *op, size_t k, char out[64]) {
   return out;
 }
 
-static void put_result(FILE *f, const fnz_op *op, size_t k) {
+static void callgen_put_result(FILE *f, const fnz_op *op, size_t k) {
   char name[64];
   result_name(op, k, name);
   if (op->returns[k].is_list)
     fprintf(f, ", fnz_eager *%s, size_t %s_capacity, size_t *%s_count", name, name, name);
   else
-    fprintf(f, ", %s*%s", is_tensor(&op->returns[k]) ? "fnz_eager " : "fnz_arg ", name);
+    fprintf(f, ", %s*%s", callgen_is_tensor(&op->returns[k]) ? "fnz_eager " : "fnz_arg ", name);
 }
 
 static void put_prototype(FILE *f, const fnz_op *op) {
@@ -152,7 +152,7 @@ static void put_prototype(FILE *f, const fnz_op *op) {
   }
   for (size_t k = 0; k < op->nreturns; k++)
     if (is_result(&op->returns[k]))
-      put_result(f, op, k);
+      callgen_put_result(f, op, k);
   fputs(")", f);
 }
 
@@ -167,7 +167,7 @@ static void put_push(FILE *f, const fnzi_param *p) {
     fprintf(f, "%s(&stack, FNZ_ARG_%s, %s, %s_count)",
             p->optional ? "fnzi_call_push_optional_list" : "fnzi_call_push_list", type->tag, name,
             name);
-  } else if (p->optional && !is_tensor(p)) {
+  } else if (p->optional && !callgen_is_tensor(p)) {
     fprintf(f, "fnzi_call_push_optional(&stack, FNZ_ARG_%s, %s)", type->tag, name);
   } else {
     const char *slot = strstr(type->push, "%s");
@@ -192,7 +192,7 @@ static void put_definition(FILE *f, const fnz_op *op) {
       if (op->returns[k].is_list)
         fprintf(f, "status = fnzi_call_take_list(&stack, %zu, %s, %s_capacity, %s_count)", k, name,
                 name, name);
-      else if (is_tensor(&op->returns[k]))
+      else if (callgen_is_tensor(&op->returns[k]))
         fprintf(f, "*%s = fnz_take_tensor(&stack, %zu)", name, k);
       else
         fprintf(f, "fnzi_call_take_number(&stack, %zu, %s)", k, name);

@@ -80,7 +80,7 @@ static fnz_status check_places(const fnzi_eag_op *s, const places *all) {
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-static fnz_status write_all(fnzi_eag_op *s, const places *all, fnz_handle *values) {
+static fnz_status custom_write_all(fnzi_eag_op *s, const places *all, fnz_handle *values) {
   size_t *starts; /* per argument */
   FNZI_NEW(&s->in->run.scratch, s->op->nparams, &starts);
   for (size_t i = all->count; i-- > 0;)
@@ -102,7 +102,7 @@ static fnz_status write_all(fnzi_eag_op *s, const places *all, fnz_handle *value
 
 static fnz_status take_all(fnzi_eag_op *s, const places *all, fnz_handle *values) {
   fnz_backend *backend = s->in->run.backend;
-  fnz_status status = write_all(s, all, values);
+  fnz_status status = custom_write_all(s, all, values);
   for (size_t i = 0; status == FNZ_OK && i < all->nreturned; i++)
     status = all->data[i].written ? fnzi_eag_op_push(s, all->data[i].target)
                                   : fnzi_eag_op_push_value(s, all->data[i].expected, values[i]);

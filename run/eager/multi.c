@@ -44,7 +44,7 @@ fnz_status fnzi_eag_broadcast_tensors(fnzi_eag_op *s) {
 /* --- meshgrid --------------------------------------------------------------------------------- */
 
 /* "xy" counts the first two tensors the other way round. */
-static uint32_t place(const fnzi_eag_op *s, uint32_t k) {
+static uint32_t multi_place(const fnzi_eag_op *s, uint32_t k) {
   bool xy = s->op->nparams > 1 && strcmp(s->args[1].u.s, "xy") == 0;
   return xy && length(s) > 1 && k < 2 ? 1 - k : k;
 }
@@ -57,7 +57,7 @@ static fnz_status axis(fnzi_eag_op *s, uint32_t k, uint32_t rank, fnzi_eag_windo
     return fnzi_eag_op_refuse(s, "a tensor has more than one dimension", t->g->rank, k);
   fnzi_eag_window_of(t->g, w);
   int64_t size = w->rank == 0 ? 1 : w->sizes[0], stride = w->rank == 0 ? 1 : w->strides[0];
-  uint32_t at = place(s, k);
+  uint32_t at = multi_place(s, k);
   w->rank = rank;
   for (uint32_t d = 0; d < rank; d++) {
     w->sizes[d] = d == at ? size : 1;
@@ -74,7 +74,7 @@ fnz_status fnzi_eag_meshgrid(fnzi_eag_op *s) {
     return fnzi_eag_op_refuse(s, "too many tensors", rank, FNZ_MAX_RANK);
   for (uint32_t k = 0; k < rank; k++) {
     FNZ_TRY(axis(s, k, rank, &w));
-    sizes[place(s, k)] = w.sizes[place(s, k)];
+    sizes[multi_place(s, k)] = w.sizes[multi_place(s, k)];
   }
   for (uint32_t k = 0; k < rank; k++) {
     FNZ_TRY(axis(s, k, rank, &w));

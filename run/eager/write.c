@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static fnz_backend *backend_of(fnzi_eag_op *s) {
+static fnz_backend *write_backend_of(fnzi_eag_op *s) {
   return s->in->run.backend;
 }
 
@@ -55,7 +55,7 @@ static fnz_status fit(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geometr
 /* Stores a result (owned) in the target, in the target's dtype. */
 static fnz_status store(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geometry *recorded,
                         fnz_handle owned) {
-  fnz_geometry g = *backend_of(s)->geometry(backend_of(s)->self, owned);
+  fnz_geometry g = *write_backend_of(s)->geometry(write_backend_of(s)->self, owned);
   fnz_handle value = owned;
   fnz_status status = fit(s, target, &g, recorded);
   if (status == FNZ_OK && g.dtype != target->g->dtype) {
@@ -66,12 +66,12 @@ static fnz_status store(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geome
                                "the result of %s is %s and cannot be stored in a tensor of %s",
                                s->op->name, fnzi_dtype(g.dtype)->name,
                                fnzi_dtype(target->g->dtype)->name);
-    backend_of(s)->release(backend_of(s)->self, owned);
+    write_backend_of(s)->release(write_backend_of(s)->self, owned);
     FNZ_TRY(status);
   }
   if (status == FNZ_OK)
     return fnzi_eag_tensor_write(s->in, target, value, s->in_loop ? NULL : s->order);
-  backend_of(s)->release(backend_of(s)->self, value);
+  write_backend_of(s)->release(write_backend_of(s)->self, value);
   return status;
 }
 
@@ -140,7 +140,7 @@ static fnz_status write_twin(const writing *w) {
   for (size_t i = w->nplain; (run->hashes || draws_in_place(s, w->twin)) && i < w->count; i++)
     FNZ_TRY(guess(w, i, &expected[i]));
   FNZ_TRY(fnzi_eag_apply_twin(s, w->twin, w->args, expected, handles, w->count));
-  fnz_backend *backend = backend_of(w->s);
+  fnz_backend *backend = write_backend_of(w->s);
   fnz_status status = FNZ_OK;
   for (size_t i = 0; i < w->count; i++) {
     fnz_handle value = handles[i];
@@ -172,7 +172,7 @@ typedef struct looping {
 } looping;
 
 /* The current element of a tensor that is broadcast to the target: all sizes are 1. */
-static fnz_status element_of(looping *l, const fnzi_eag_tensor *t, fnzi_eag_tensor **out) {
+static fnz_status write_element_of(looping *l, const fnzi_eag_tensor *t, fnzi_eag_tensor **out) {
   fnzi_eag_window w;
   fnzi_eag_window_of(t->g, &w);
   for (uint32_t d = 0; d < w.rank; d++) {
@@ -200,13 +200,13 @@ static fnz_status element_value(void *user, fnz_arg *arg) {
   looping *l = user;
   fnzi_eag_tensor *element, *operand;
   FNZ_TRY(fnzi_eag_op_tensor(l->s, arg, &operand));
-  FNZ_TRY(element_of(l, read_from(l, operand), &element));
+  FNZ_TRY(write_element_of(l, read_from(l, operand), &element));
   FNZ_TRY(fnzi_eag_tensor_value(l->s->in, element, &arg->u.value));
   element->memory->users--;
   element->cached = 0;
   fnz_status status = hold(l, arg->u.value);
   if (status != FNZ_OK)
-    backend_of(l->s)->release(backend_of(l->s)->self, arg->u.value);
+    write_backend_of(l->s)->release(write_backend_of(l->s)->self, arg->u.value);
   return status;
 }
 
@@ -215,7 +215,7 @@ static fnz_status write_element(void *user, const int64_t *index) {
   fnzi_eag_tensor *element;
   fnz_handle value;
   l->index = index;
-  FNZ_TRY(element_of(l, l->target, &element));
+  FNZ_TRY(write_element_of(l, l->target, &element));
   fnzi_run_state *run = &l->s->in->run;
   const fnz_geometry *expected[1] = {NULL}, *recorded[1] = {NULL};
   fnz_request call = {l->twin, l->args, l->twin->nparams, expected, ""};
@@ -226,7 +226,7 @@ static fnz_status write_element(void *user, const int64_t *index) {
   if (status == FNZ_OK)
     status = fnzi_run_apply(run, &call, &value, 1);
   for (size_t i = 0; i < l->inputs.count; i++)
-    backend_of(l->s)->release(backend_of(l->s)->self, l->inputs.data[i]);
+    write_backend_of(l->s)->release(write_backend_of(l->s)->self, l->inputs.data[i]);
   l->inputs.count = 0;
   FNZ_TRY(status);
   element->memory->users--;

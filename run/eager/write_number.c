@@ -11,7 +11,7 @@ typedef struct chosen {
   const int64_t *index; /* of the current element */
 } chosen;
 
-static fnz_backend *backend_of(const chosen *c) {
+static fnz_backend *number_backend_of(const chosen *c) {
   return c->s->in->run.backend;
 }
 
@@ -42,7 +42,7 @@ static fnz_status keep(chosen *c, const fnz_geometry *g, fnz_handle owned, fnzi_
   fnzi_eag_window w;
   fnzi_eag_window_of(g, &w);
   fnz_status status = fnzi_eag_tensor_store(c->s->in, &w, owned, out);
-  backend_of(c)->release(backend_of(c)->self, owned);
+  number_backend_of(c)->release(number_backend_of(c)->self, owned);
   return status;
 }
 
@@ -76,7 +76,7 @@ static fnz_status make_mask(chosen *c, int number) {
     status = apply_to_mask(c, number, &mask, hands, &made);
   for (int i = 0; i < 2; i++)
     if (hands[i] != 0)
-      backend_of(c)->release(backend_of(c)->self, hands[i]);
+      number_backend_of(c)->release(number_backend_of(c)->self, hands[i]);
   return status == FNZ_OK ? keep(c, &mask, made, &c->mask) : status;
 }
 
@@ -125,7 +125,8 @@ static fnz_status join(chosen *c, fnzi_eag_tensor *whole) {
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-static fnz_status element_of(const chosen *c, const fnzi_eag_tensor *t, fnzi_eag_tensor **out) {
+static fnz_status number_element_of(const chosen *c, const fnzi_eag_tensor *t,
+                                    fnzi_eag_tensor **out) {
   fnzi_eag_window w;
   fnzi_eag_window_of(t->g, &w);
   for (uint32_t d = 0; d < w.rank; d++) {
@@ -154,8 +155,8 @@ static fnz_status visit(void *user, const int64_t *index) {
   fnzi_eag_tensor *element, *mask;
   fnz_handle value;
   c->index = index;
-  FNZ_TRY(element_of(c, c->target, &element));
-  fnz_status status = element_of(c, c->mask, &mask);
+  FNZ_TRY(number_element_of(c, c->target, &element));
+  fnz_status status = number_element_of(c, c->mask, &mask);
   if (status == FNZ_OK) {
     status = fill(c, element, mask, &value);
     fnzi_eag_tensor_end(c->s->in, mask);
@@ -168,7 +169,7 @@ static fnz_status visit(void *user, const int64_t *index) {
 
 /* If strides are equal the mask decides the order; it counts as cast when a tensor is chosen
  * from. */
-static fnz_status write_all(chosen *c) {
+static fnz_status number_write_all(chosen *c) {
   uint32_t order[FNZ_MAX_RANK];
   fnzi_eag_window w;
   fnzi_eag_window_of(c->mask->g, &w);
@@ -201,7 +202,7 @@ static fnz_status write_chosen(chosen *c, fnzi_eag_tensor *whole, int number) {
     FNZ_TRY(keep_number(c, &c->plain));
   FNZ_TRY(mask >= 0 ? look_at_mask(c, &s->args[mask]) : make_mask(c, number));
   FNZ_TRY(join(c, whole));
-  return write_all(c);
+  return number_write_all(c);
 }
 
 fnz_status fnzi_eag_write_chosen(fnzi_eag_op *s, fnzi_eag_tensor *target, bool *done) {

@@ -8,9 +8,9 @@
 #include "run/run.h"
 #include "run/verify/verify.h"
 
-static fnz_status compare(fnz_context *ctx, const fnz_program *original,
-                          const fnz_program *functional, const fnz_arrays *inputs,
-                          const fnz_verify_options *options, fnz_verify_report *report) {
+static fnz_status api_compare(fnz_context *ctx, const fnz_program *original,
+                              const fnz_program *functional, const fnz_arrays *inputs,
+                              const fnz_verify_options *options, fnz_verify_report *report) {
   const bool is_own = functional == NULL;
   fnz_program *made = NULL;
   if (functional == NULL) {
@@ -39,7 +39,7 @@ fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original, const fnz_p
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
   FNZ_TRY(fnzi_sized_check(ctx, report, sizeof seen));
   fnzi_task_begin(ctx, "verify", NULL, 0);
-  fnz_status status = compare(ctx, original, functional, inputs, &o, &seen);
+  fnz_status status = api_compare(ctx, original, functional, inputs, &o, &seen);
   status = fnzi_task_end(ctx, status);
   fnzi_report_give(&seen, report);
   return status;

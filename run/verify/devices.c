@@ -59,7 +59,7 @@ static const fnz_arg *next_result(const fnz_program *p, size_t *at) {
   return *at < g->noutputs ? &g->outputs[(*at)++] : NULL;
 }
 
-static fnz_status compare(fnzi_arena *arena, const fnz_program *a, const fnz_program *b) {
+static fnz_status devices_compare(fnzi_arena *arena, const fnz_program *a, const fnz_program *b) {
   const char **first, **second;
   const fnz_arg *x, *y;
   size_t i = 0, k = 0;
@@ -80,7 +80,7 @@ fnz_status fnzi_ver_devices(fnz_context *ctx, const fnz_program *original,
                             const fnz_program *functional) {
   fnzi_arena arena;
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = compare(&arena, original, functional);
+  fnz_status status = devices_compare(&arena, original, functional);
   fnzi_arena_free(&arena);
   return status;
 }

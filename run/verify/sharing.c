@@ -363,8 +363,8 @@ static bool is_weight(const comparing *c, uint64_t rank) {
 }
 
 /* Compares one input or output. */
-static fnz_status compare_one(comparing *c, uint64_t rank, const fnzi_ver_sight *a,
-                              const fnzi_ver_sight *b) {
+static fnz_status sharing_compare_one(comparing *c, uint64_t rank, const fnzi_ver_sight *a,
+                                      const fnzi_ver_sight *b) {
   standing first = {rank, rank}, second = {rank, rank};
   if (a->tensor == NULL || b->tensor == NULL)
     return FNZ_OK;
@@ -455,9 +455,9 @@ static fnz_status compare_all(comparing *c) {
   const fnzi_ver_sights *a = c->a.of, *b = c->b.of;
   for (uint32_t k = 0; k < a->ninputs; k++)
     if (c->match[k] != UINT32_MAX)
-      FNZ_TRY(compare_one(c, k, &a->inputs[k], &b->inputs[c->match[k]]));
+      FNZ_TRY(sharing_compare_one(c, k, &a->inputs[k], &b->inputs[c->match[k]]));
   for (size_t k = 0; k < a->nresults && k < b->nresults; k++)
-    FNZ_TRY(compare_one(c, a->ninputs + k, &a->results[k], &b->results[k]));
+    FNZ_TRY(sharing_compare_one(c, a->ninputs + k, &a->results[k], &b->results[k]));
   for (size_t k = 0; b->is_said && k < fnzi_graph_main(b->program)->noutputs; k++)
     FNZ_TRY(check_views(c->ctx, b, k));
   return FNZ_OK;

@@ -52,7 +52,8 @@ static fnz_status works_alone(checking *c, const fnz_program *original, bool *wo
 }
 
 /* A failure that the original has by itself is no difference. */
-static fnz_status compare(checking *c, const fnz_program *original, const fnz_program *other) {
+static fnz_status sizes_compare(checking *c, const fnz_program *original,
+                                const fnz_program *other) {
   fnz_verify_report one = {.trials = 0};
   fnz_status status = fnzi_ver_fixed(c->ctx, original, other, c->options, &one);
   if (status == FNZ_DIFFERENT)
@@ -172,7 +173,7 @@ static fnz_status check_here(checking *c) {
   if (status == FNZ_OK && possible)
     status = check_types_of(c, original, other, &possible);
   if (status == FNZ_OK && possible)
-    status = compare(c, original, other);
+    status = sizes_compare(c, original, other);
   if (status == FNZ_OK && c->report->sizes > before)
     status = note_numbers(c);
   fnz_program_destroy(original);

@@ -118,8 +118,8 @@ static fnz_status put_gap(fnz_context *ctx, const fnzi_weight *a, const fnzi_wei
   return found->apart < 0 ? FNZ_OK : fnzi_printf(ctx, out, ", up to %.6g apart", found->apart);
 }
 
-static fnz_status compare_one(fnz_context *ctx, const fnzi_weight *a, const fnzi_weight *b,
-                              fnz_verify_report *report, words *said) {
+static fnz_status weights_compare_one(fnz_context *ctx, const fnzi_weight *a, const fnzi_weight *b,
+                                      fnz_verify_report *report, words *said) {
   gap found = {0, -1};
   bool is_alike =
       a->geometry->dtype == b->geometry->dtype && fnzi_same_sizes(a->geometry, b->geometry);
@@ -154,7 +154,7 @@ fnz_status fnzi_ver_weights(fnz_context *ctx, const fnz_program *a, const fnz_pr
   for (size_t i = 0; i < a->weights.count && status == FNZ_OK; i++) {
     const fnzi_weight *one = &a->weights.data[i], *other = fnzi_weight_find(b, one->name);
     if (other != NULL && !fnzi_run_is_whole_memory(a, one->name))
-      status = compare_one(ctx, one, other, report, &said);
+      status = weights_compare_one(ctx, one, other, report, &said);
   }
   if (status == FNZ_OK && report->weights_differing)
     status =

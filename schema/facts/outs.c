@@ -78,7 +78,7 @@ static bool of_numbers(const reading *r, fnz_dtype *out) {
   return known && p.has_number;
 }
 
-static bool is_exact(fnz_dtype d) {
+static bool outs_is_exact(fnz_dtype d) {
   return d == FNZ_BOOL || fnzi_is_integer(d);
 }
 
@@ -91,11 +91,11 @@ static bool own_dtype(const reading *r, fnzi_own own, fnz_dtype *out) {
     return of_tensors(r, false, out);
   case FNZI_OWN_COUNT:
     known = of_tensors(r, true, out);
-    *out = is_exact(*out) ? FNZ_I64 : *out;
+    *out = outs_is_exact(*out) ? FNZ_I64 : *out;
     return known;
   case FNZI_OWN_AS_FLOAT:
     known = of_tensors(r, true, out);
-    *out = is_exact(*out) ? FNZ_F32 : *out;
+    *out = outs_is_exact(*out) ? FNZ_F32 : *out;
     return known;
   case FNZI_OWN_REAL:
     known = of_tensors(r, true, out);
@@ -106,7 +106,7 @@ static bool own_dtype(const reading *r, fnzi_own own, fnz_dtype *out) {
     return known;
   case FNZI_OWN_NUMBERS:
     known = of_numbers(r, out);
-    *out = is_exact(*out) ? FNZ_I64 : FNZ_F32;
+    *out = outs_is_exact(*out) ? FNZ_I64 : FNZ_F32;
     return known;
   case FNZI_OWN_VALUE:
     return of_numbers(r, out);

@@ -157,7 +157,7 @@ static fnz_dtype operands_dtype(const fnz_op *op, const fnz_arg *args, size_t na
   return fnzi_promotion_result(&p);
 }
 
-static bool is_exact(fnz_dtype d) {
+static bool promotion_is_exact(fnz_dtype d) {
   return rank_of(d) < 2;
 }
 
@@ -169,11 +169,11 @@ fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nar
   fnz_dtype d = operands_dtype(op, args, nargs, kind == FNZI_PROMOTE_SELF, geometry_of, user);
   switch (kind) {
   case FNZI_PROMOTE_INT_TO_FLOAT:
-    return is_exact(d) && !rounds(op, args, nargs) ? FNZ_F32 : d;
+    return promotion_is_exact(d) && !rounds(op, args, nargs) ? FNZ_F32 : d;
   case FNZI_PROMOTE_COMPLEX_TO_FLOAT:
     return real_of(d);
   case FNZI_PROMOTE_INT_AND_COMPLEX_TO_FLOAT:
-    return is_exact(d) ? FNZ_F32 : real_of(d);
+    return promotion_is_exact(d) ? FNZ_F32 : real_of(d);
   case FNZI_PROMOTE_BOOL_TO_LONG:
     return d == FNZ_BOOL ? FNZ_I64 : d;
   case FNZI_PROMOTE_DOUBLE:
@@ -193,8 +193,9 @@ bool fnzi_op_common_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
   if (kind == FNZI_PROMOTE_SELF || kind == FNZI_PROMOTE_NO_OPMATH)
     return false;
   *out = operands_dtype(op, args, nargs, false, geometry_of, user);
-  if (is_exact(*out) && ((kind == FNZI_PROMOTE_INT_TO_FLOAT && !rounds(op, args, nargs)) ||
-                         kind == FNZI_PROMOTE_INT_AND_COMPLEX_TO_FLOAT))
+  if (promotion_is_exact(*out) &&
+      ((kind == FNZI_PROMOTE_INT_TO_FLOAT && !rounds(op, args, nargs)) ||
+       kind == FNZI_PROMOTE_INT_AND_COMPLEX_TO_FLOAT))
     *out = FNZ_F32;
   return true;
 }

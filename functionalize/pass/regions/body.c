@@ -239,7 +239,7 @@ static fnz_status add_original(fnzi_pass *p, uint32_t j, results *out) {
   return FNZ_OK;
 }
 
-static fnz_status add_bases(fnzi_pass *p, bool last, results *out) {
+static fnz_status body_add_bases(fnzi_pass *p, bool last, results *out) {
   for (uint32_t b = 0; b < p->body->key.nbases; b++) {
     const fnzi_region_base *base = &p->body->key.bases[b];
     if (p->body->ends[b].returned && base->last == last)
@@ -253,10 +253,10 @@ static fnz_status add_results(fnzi_pass *p, results *out) {
   FNZI_NEW(&p->arena, p->graph->noutputs + (size_t)p->body->key.nbases, &out->data);
   for (uint32_t j = 0; j < leading; j++)
     FNZ_TRY(add_original(p, j, out));
-  FNZ_TRY(add_bases(p, false, out));
+  FNZ_TRY(body_add_bases(p, false, out));
   for (uint32_t j = leading; j < p->graph->noutputs; j++)
     FNZ_TRY(add_original(p, j, out));
-  return add_bases(p, true, out);
+  return body_add_bases(p, true, out);
 }
 
 static fnz_status write_results(fnzi_pass *p, const results *r) {

@@ -140,7 +140,7 @@ static fnz_status add_own(fnzi_pass *p, const fnzi_region_op *r, uint32_t j, out
 
 /* Adds final values of bases: the ones before the node's own results, or with `last` the ones
  * after. */
-static fnz_status add_bases(fnzi_pass *p, const fnzi_region_op *r, bool last, outcomes *out) {
+static fnz_status emit_add_bases(fnzi_pass *p, const fnzi_region_op *r, bool last, outcomes *out) {
   const fnzi_region_body *body = r->bodies[r->hop.nbodies - 1];
   for (uint32_t b = 0; b < body->key.nbases; b++) {
     if (!body->ends[b].returned || body->key.bases[b].last != last)
@@ -163,10 +163,10 @@ static fnz_status find_outcomes(fnzi_pass *p, const fnzi_region_op *r, outcomes 
   FNZI_NEW(&p->wrapper->scratch, most, &out->base);
   for (uint32_t j = 0; j < leading; j++)
     FNZ_TRY(add_own(p, r, j, out));
-  FNZ_TRY(add_bases(p, r, false, out));
+  FNZ_TRY(emit_add_bases(p, r, false, out));
   for (uint32_t j = leading; j < r->hop.results.count; j++)
     FNZ_TRY(add_own(p, r, j, out));
-  return add_bases(p, r, true, out);
+  return emit_add_bases(p, r, true, out);
 }
 
 /* --- the node --------------------------------------------------------------------------------- */

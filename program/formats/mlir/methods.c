@@ -5,7 +5,7 @@
  *         refusal where two of one name are not the same */
 #include "program/formats/mlir/mlir.h"
 
-static const fnzi_weight *weight_of(const fnzi_mlir *w, uint32_t input) {
+static const fnzi_weight *methods_weight_of(const fnzi_mlir *w, uint32_t input) {
   return w->p->inputs[input].kind == FNZ_INPUT_USER
              ? NULL
              : fnzi_weight_find(w->p, w->p->inputs[input].target);
@@ -54,7 +54,7 @@ static fnz_status add(fnzi_mlir *w, uint32_t input, const char *key) {
 static fnz_status join_weight(fnzi_mlir *all, fnzi_mlir *w, uint32_t input, uint64_t found) {
   const fnzi_mlir_weight *was = &w->module->weights.data[found];
   fnzi_mlir *before = &all[was->method];
-  const fnzi_weight *a = weight_of(before, was->input), *b = weight_of(w, input);
+  const fnzi_weight *a = methods_weight_of(before, was->input), *b = methods_weight_of(w, input);
   bool same = true;
   w->weights[input] = (uint32_t)found;
   if (before == w)
@@ -88,7 +88,7 @@ static fnz_status join_method(fnzi_mlir *all, fnzi_mlir *w) {
   const fnzi_graph *g = fnzi_graph_main(w->p);
   FNZI_NEW(&w->arena, g->ninputs, &w->weights);
   for (uint32_t k = 0; k < g->ninputs; k++) {
-    const fnzi_weight *weight = weight_of(w, k);
+    const fnzi_weight *weight = methods_weight_of(w, k);
     uint64_t found;
     w->weights[k] = UINT32_MAX;
     if (!weight || w->roles[k] == FNZI_MLIR_UNUSED)

@@ -4,7 +4,7 @@
 #include "program/formats/mlir/mlir.h"
 #include "schema/facts/mlir.h"
 
-static fnz_status put(fnzi_mlir *w, fnz_buffer *out, const char *text) {
+static fnz_status module_put(fnzi_mlir *w, fnz_buffer *out, const char *text) {
   return fnzi_put_text(w->ctx, out, text);
 }
 
@@ -13,7 +13,7 @@ static fnz_status put_pairs_comment(fnzi_mlir *w, fnz_buffer *out, const fnz_arg
   if (value->tag != FNZ_ARG_VALUE ||
       !fnzi_is_complex(fnzi_value_at(w->p, 0, value->u.value)->geometry->dtype))
     return FNZ_OK;
-  return put(w, out, "//   complex numbers as pairs, in a last dimension of 2\n");
+  return module_put(w, out, "//   complex numbers as pairs, in a last dimension of 2\n");
 }
 
 static fnz_status put_comment(fnzi_mlir *w, fnz_buffer *out, const char *what, uint32_t number,
@@ -68,19 +68,19 @@ static fnz_status put_comments(fnzi_mlir *w, fnz_buffer *out) {
 static fnz_status put_head(fnzi_mlir *w, fnz_buffer *out) {
   const fnzi_graph *g = fnzi_graph_main(w->p);
   const char *comma = "";
-  FNZ_TRY(put(w, out, "  func.func @"));
+  FNZ_TRY(module_put(w, out, "  func.func @"));
   const char *function = w->module->methods[w->method].name;
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
   FNZ_TRY(strchr(letters, function[0]) &&
                   function[strspn(function, "0123456789abcdefghijklmnopqrstuvwxyz"
                                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")] == 0
-              ? put(w, out, function)
+              ? module_put(w, out, function)
               : fnzi_mlir_put_quoted(w->ctx, out, function, strlen(function)));
-  FNZ_TRY(put(w, out, "("));
+  FNZ_TRY(module_put(w, out, "("));
   for (uint32_t k = 0; k < g->ninputs; k++) {
     if (!fnzi_mlir_is_argument(w->roles[k]))
       continue;
-    FNZ_TRY(put(w, out, comma));
+    FNZ_TRY(module_put(w, out, comma));
     /* The argument whose memory is overwritten has a name of its own: "%.m3" of input 3. */
     const fnz_arg *input = &fnzi_graph_main(w->p)->inputs[k];
     const char *name;
@@ -94,10 +94,10 @@ static fnz_status put_head(fnzi_mlir *w, fnz_buffer *out) {
     }
     comma = ",\n      ";
   }
-  FNZ_TRY(put(w, out, ")"));
+  FNZ_TRY(module_put(w, out, ")"));
   if (w->args.types.size)
     FNZ_TRY(fnzi_printf(w->ctx, out, "\n      -> (%s)", w->args.types.data));
-  return put(w, out, "\n      attributes {torch.assume_strict_symbolic_shapes} {\n");
+  return module_put(w, out, "\n      attributes {torch.assume_strict_symbolic_shapes} {\n");
 }
 
 /* A global, or memory that is overwritten later, as the value that the nodes read. */
@@ -111,14 +111,14 @@ static fnz_status put_load(fnzi_mlir *w, fnz_buffer *out, uint32_t k) {
   } else {
     FNZ_TRY(fnzi_printf(w->ctx, out, "    %%.g%u = util.global.load ", k));
     FNZ_TRY(fnzi_mlir_put_symbol(w, out, k));
-    FNZ_TRY(put(w, out, " : "));
+    FNZ_TRY(module_put(w, out, " : "));
     FNZ_TRY(fnzi_mlir_put_builtin(w, out, g));
     FNZ_TRY(fnzi_printf(w->ctx, out, "\n    %s = torch_c.from_builtin_tensor %%.g%u : ", name, k));
     FNZ_TRY(fnzi_mlir_put_builtin(w, out, g));
-    FNZ_TRY(put(w, out, " -> "));
+    FNZ_TRY(module_put(w, out, " -> "));
   }
   FNZ_TRY(fnzi_mlir_put_tensor(w, out, g, false));
-  return put(w, out, "\n");
+  return module_put(w, out, "\n");
 }
 
 /* --- its end ---------------------------------------------------------------------------------- */
@@ -133,19 +133,19 @@ static fnz_status put_store(fnzi_mlir *w, uint32_t output, uint32_t input) {
     FNZ_TRY(fnzi_printf(
         w->ctx, out, "    torch.overwrite.tensor.contents %s overwrites %%.m%u : ", name, input));
     FNZ_TRY(fnzi_mlir_put_tensor(w, out, from, false));
-    FNZ_TRY(put(w, out, ", "));
+    FNZ_TRY(module_put(w, out, ", "));
     FNZ_TRY(fnzi_mlir_put_tensor(w, out, to, true));
-    return put(w, out, "\n");
+    return module_put(w, out, "\n");
   }
   FNZ_TRY(fnzi_printf(w->ctx, out, "    %%.f%u = torch_c.to_builtin_tensor %s : ", input, name));
   FNZ_TRY(fnzi_mlir_put_tensor(w, out, from, false));
-  FNZ_TRY(put(w, out, " -> "));
+  FNZ_TRY(module_put(w, out, " -> "));
   FNZ_TRY(fnzi_mlir_put_builtin(w, out, to));
   FNZ_TRY(fnzi_printf(w->ctx, out, "\n    util.global.store %%.f%u, ", input));
   FNZ_TRY(fnzi_mlir_put_symbol(w, out, input));
-  FNZ_TRY(put(w, out, " : "));
+  FNZ_TRY(module_put(w, out, " : "));
   FNZ_TRY(fnzi_mlir_put_builtin(w, out, to));
-  return put(w, out, "\n");
+  return module_put(w, out, "\n");
 }
 
 /* Stores, then the results, whose types stay in w->args for the head. */
@@ -160,10 +160,10 @@ static fnz_status put_end(fnzi_mlir *w) {
   for (uint32_t k = 0; k < g->noutputs; k++)
     if (fnzi_mlir_is_result(w, k))
       FNZ_TRY(fnzi_mlir_add_plain(w, &w->args, &w->frames[0], &g->outputs[k]));
-  FNZ_TRY(put(w, &w->body, "    return"));
+  FNZ_TRY(module_put(w, &w->body, "    return"));
   if (w->args.names.size)
     FNZ_TRY(fnzi_printf(w->ctx, &w->body, " %s : %s", w->args.names.data, w->args.types.data));
-  return put(w, &w->body, "\n  }\n");
+  return module_put(w, &w->body, "\n  }\n");
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -194,21 +194,21 @@ static fnz_status put_module(fnzi_mlir *all, size_t count, fnz_buffer *out) {
       fnzi_printf(all->ctx, out, "// Torch dialect, as IREE %s has it.\n", fnzi_mlir_version()));
   for (size_t m = 0; m < count; m++)
     FNZ_TRY(put_comments(&all[m], out));
-  FNZ_TRY(put(all, out, "module @module {\n"));
+  FNZ_TRY(module_put(all, out, "module @module {\n"));
   for (size_t m = 0; m < count; m++)
     FNZ_TRY(fnzi_mlir_put_globals(&all[m], out));
   for (size_t m = 0; m < count; m++)
     FNZ_TRY(put_function_of(&all[m], out));
-  FNZ_TRY(put(all, out, "}\n"));
+  FNZ_TRY(module_put(all, out, "}\n"));
   bool any = false;
   for (size_t m = 0; m < count; m++) {
     if (!all[m].resources.size)
       continue;
-    FNZ_TRY(put(all, out, any ? ",\n" : "{-#\n  dialect_resources: {\n    builtin: {\n"));
+    FNZ_TRY(module_put(all, out, any ? ",\n" : "{-#\n  dialect_resources: {\n    builtin: {\n"));
     FNZ_TRY(fnzi_put(all->ctx, out, all[m].resources.data, all[m].resources.size));
     any = true;
   }
-  return any ? put(all, out, "\n    }\n  }\n#-}\n") : FNZ_OK;
+  return any ? module_put(all, out, "\n    }\n  }\n#-}\n") : FNZ_OK;
 }
 
 static fnz_status begin(fnzi_mlir *w, fnzi_mlir_module *module, uint32_t method, fnz_context *ctx,

@@ -7,7 +7,7 @@
 /* --- results ---------------------------------------------------------------------------------- */
 /* Sets w->items to the names and types of results, of a node or of a list that it returns.
  */
-static fnz_status add_results(fnzi_mlir *w, const fnz_arg *results, uint32_t count) {
+static fnz_status node_add_results(fnzi_mlir *w, const fnz_arg *results, uint32_t count) {
   fnzi_mlir_list_clear(&w->items);
   for (uint32_t i = 0; i < count; i++) {
     const char *name;
@@ -25,7 +25,7 @@ static fnz_status put_text(fnzi_mlir *w, const char *text) {
   return fnzi_put_text(w->ctx, &w->body, text);
 }
 
-static fnz_status put(fnzi_mlir *w, const fnz_buffer *text) {
+static fnz_status node_put(fnzi_mlir *w, const fnz_buffer *text) {
   return text->size ? fnzi_put(w->ctx, &w->body, text->data, text->size) : FNZ_OK;
 }
 
@@ -36,17 +36,17 @@ static fnz_status put_operation(fnzi_mlir *w, const char *results, size_t size, 
   FNZ_TRY(put_text(w, " = torch."));
   FNZ_TRY(put_text(w, name));
   FNZ_TRY(put_text(w, " "));
-  FNZ_TRY(put(w, &w->args.names));
+  FNZ_TRY(node_put(w, &w->args.names));
   FNZ_TRY(put_text(w, " : "));
-  FNZ_TRY(put(w, &w->args.types));
+  FNZ_TRY(node_put(w, &w->args.types));
   return put_text(w, " -> ");
 }
 
 /* Writes an operation of w->args with the results of the node. */
 static fnz_status put_plain(fnzi_mlir *w, const fnzi_node *n, const char *name) {
-  FNZ_TRY(add_results(w, n->outputs, n->noutputs));
+  FNZ_TRY(node_add_results(w, n->outputs, n->noutputs));
   FNZ_TRY(put_operation(w, w->items.names.data, w->items.names.size, name));
-  FNZ_TRY(put(w, &w->items.types));
+  FNZ_TRY(node_put(w, &w->items.types));
   return fnzi_mlir_put_end(w, n);
 }
 
@@ -67,13 +67,13 @@ static fnz_status put_unpacked(fnzi_mlir *w, const fnzi_node *n, const char *nam
   FNZ_TRY(fnzi_mlir_put_end(w, n));
   if (!n->outputs[0].count)
     return FNZ_OK;
-  FNZ_TRY(add_results(w, n->outputs[0].u.list, n->outputs[0].count));
+  FNZ_TRY(node_add_results(w, n->outputs[0].u.list, n->outputs[0].count));
   FNZ_TRY(put_text(w, "    "));
-  FNZ_TRY(put(w, &w->items.names));
+  FNZ_TRY(node_put(w, &w->items.names));
   FNZ_TRY(put_text(w, " = torch.prim.ListUnpack "));
   FNZ_TRY(put_text(w, list));
   FNZ_TRY(put_text(w, " : !torch.list<vtensor> -> "));
-  FNZ_TRY(put(w, &w->items.types));
+  FNZ_TRY(node_put(w, &w->items.types));
   return fnzi_mlir_put_end(w, n);
 }
 

@@ -24,7 +24,7 @@ fnz_status fnzi_mlir_enter(fnzi_mlir *w, uint32_t graph) {
   return FNZ_OK;
 }
 
-static fnz_status put(fnzi_mlir *w, const char *text) {
+static fnz_status regions_put(fnzi_mlir *w, const char *text) {
   return fnzi_put_text(w->ctx, &w->body, text);
 }
 
@@ -34,8 +34,8 @@ static fnz_status put_list(fnzi_mlir *w, const fnz_buffer *list) {
 
 /* --- frames ----------------------------------------------------------------------------------- */
 /* An input of the body on top is what the operand is called in the frame below. */
-static fnz_status bind(fnzi_mlir *w, fnzi_mlir_frame *from, const fnz_arg *input,
-                       const fnz_arg *operand) {
+static fnz_status regions_bind(fnzi_mlir *w, fnzi_mlir_frame *from, const fnz_arg *input,
+                               const fnz_arg *operand) {
   fnzi_mlir_list one = {{0}, {0}};
   fnzi_mlir_frame *to = fnzi_mlir_top(w);
   if (!fnzi_is_reference(input))
@@ -56,7 +56,8 @@ static fnz_status enter_body(fnzi_mlir *w, const fnzi_hop *hop, uint32_t body) {
   FNZ_TRY(fnzi_mlir_enter(w, hop->bodies[body]));
   const fnzi_graph *g = fnzi_graph_at(w->p, hop->bodies[body]);
   for (uint32_t k = 0; k < g->ninputs; k++)
-    FNZ_TRY(bind(w, &w->frames[w->depth - 2], &g->inputs[k], fnzi_hop_operand(hop, k, &sliced)));
+    FNZ_TRY(regions_bind(w, &w->frames[w->depth - 2], &g->inputs[k],
+                         fnzi_hop_operand(hop, k, &sliced)));
   return FNZ_OK;
 }
 
@@ -74,7 +75,7 @@ static fnz_status add_outputs(fnzi_mlir *w) {
 }
 
 /* Adds the results of the node to w->items. */
-static fnz_status add_results(fnzi_mlir *w, fnzi_mlir_frame *frame, const fnzi_hop *hop) {
+static fnz_status regions_add_results(fnzi_mlir *w, fnzi_mlir_frame *frame, const fnzi_hop *hop) {
   fnzi_mlir_list_clear(&w->items);
   for (uint32_t k = 0; k < hop->results.count; k++)
     FNZ_TRY(fnzi_mlir_add_plain(w, &w->items, frame, &hop->results.args[k]));
@@ -94,24 +95,24 @@ static fnz_status find_truth(fnzi_mlir *w, fnzi_mlir_frame *frame, const fnz_arg
   FNZ_TRY(fnzi_mlir_fresh(w, out));
   FNZ_TRY(fnzi_printf(w->ctx, &w->body, "    %s = torch.aten.Bool.Tensor %s : ", *out, name));
   FNZ_TRY(fnzi_mlir_put_type(w, &w->body, frame, pred));
-  return put(w, " -> !torch.bool\n");
+  return regions_put(w, " -> !torch.bool\n");
 }
 
 /* --- branches --------------------------------------------------------------------------------- */
 static fnz_status close_branch(fnzi_mlir *w, const fnzi_hop *hop) {
   int phase = fnzi_mlir_top(w)->phase;
   FNZ_TRY(add_outputs(w));
-  FNZ_TRY(put(w, "    torch.prim.If.yield "));
+  FNZ_TRY(regions_put(w, "    torch.prim.If.yield "));
   FNZ_TRY(put_list(w, &w->args.names));
-  FNZ_TRY(put(w, w->args.types.size ? " : " : ""));
+  FNZ_TRY(regions_put(w, w->args.types.size ? " : " : ""));
   FNZ_TRY(put_list(w, &w->args.types));
-  FNZ_TRY(put(w, "\n"));
+  FNZ_TRY(regions_put(w, "\n"));
   w->depth--;
   if (phase == IF_FALSE) {
-    FNZ_TRY(put(w, "    }"));
+    FNZ_TRY(regions_put(w, "    }"));
     return fnzi_mlir_put_end(w, hop->node);
   }
-  FNZ_TRY(put(w, "    } else {\n"));
+  FNZ_TRY(regions_put(w, "    } else {\n"));
   FNZ_TRY(enter_body(w, hop, IF_FALSE));
   fnzi_mlir_top(w)->phase = IF_FALSE;
   return FNZ_OK;
@@ -135,8 +136,8 @@ static fnz_status open_loop(fnzi_mlir *w, const fnzi_hop *hop) {
   FNZ_TRY(fnzi_mlir_fresh(w, &count));
   w->depth--;
   FNZ_TRY(add_carried(w, fnzi_mlir_top(w), hop));
-  FNZ_TRY(add_results(w, fnzi_mlir_top(w), hop));
-  FNZ_TRY(put(w, "    "));
+  FNZ_TRY(regions_add_results(w, fnzi_mlir_top(w), hop));
+  FNZ_TRY(regions_put(w, "    "));
   FNZ_TRY(put_list(w, &w->items.names));
   FNZ_TRY(fnzi_printf(w->ctx, &w->body, " = torch.prim.Loop %s, %s, init(", most, truth));
   FNZ_TRY(put_list(w, &w->args.names));
@@ -151,7 +152,7 @@ static fnz_status open_loop(fnzi_mlir *w, const fnzi_hop *hop) {
     FNZ_TRY(fnzi_printf(w->ctx, &w->body, ", %s: ", *name));
     FNZ_TRY(fnzi_mlir_put_type(w, &w->body, fnzi_mlir_top(w), input));
   }
-  return put(w, "):\n");
+  return regions_put(w, "):\n");
 }
 
 /* After the body: repeats the condition on the body's results. Its frame is above the frame of the
@@ -163,9 +164,9 @@ static fnz_status repeat_condition(fnzi_mlir *w, const fnzi_hop *hop) {
   FNZ_TRY(fnzi_mlir_enter(w, hop->bodies[0]));
   fnzi_mlir_top(w)->phase = LOOP_AGAIN;
   for (uint32_t k = 0; k < condition->ninputs; k++)
-    FNZ_TRY(k < hop->carried.count
-                ? bind(w, body, &condition->inputs[k], &g->outputs[k])
-                : bind(w, body - 1, &condition->inputs[k], fnzi_hop_operand(hop, k, &sliced)));
+    FNZ_TRY(k < hop->carried.count ? regions_bind(w, body, &condition->inputs[k], &g->outputs[k])
+                                   : regions_bind(w, body - 1, &condition->inputs[k],
+                                                  fnzi_hop_operand(hop, k, &sliced)));
   return FNZ_OK;
 }
 
@@ -177,15 +178,15 @@ static fnz_status close_loop(fnzi_mlir *w, const fnzi_hop *hop) {
   w->depth--;
   FNZ_TRY(fnzi_printf(w->ctx, &w->body, "    torch.prim.Loop.condition %s, iter(", truth));
   FNZ_TRY(put_list(w, &w->args.names));
-  FNZ_TRY(put(w, " : "));
+  FNZ_TRY(regions_put(w, " : "));
   FNZ_TRY(put_list(w, &w->args.types));
-  FNZ_TRY(put(w, ")\n    } : (!torch.int, !torch.bool, "));
+  FNZ_TRY(regions_put(w, ")\n    } : (!torch.int, !torch.bool, "));
   FNZ_TRY(add_carried(w, fnzi_mlir_top(w), hop));
   FNZ_TRY(put_list(w, &w->args.types));
-  FNZ_TRY(add_results(w, fnzi_mlir_top(w), hop));
-  FNZ_TRY(put(w, ") -> ("));
+  FNZ_TRY(regions_add_results(w, fnzi_mlir_top(w), hop));
+  FNZ_TRY(regions_put(w, ") -> ("));
   FNZ_TRY(put_list(w, &w->items.types));
-  FNZ_TRY(put(w, ")"));
+  FNZ_TRY(regions_put(w, ")"));
   return fnzi_mlir_put_end(w, hop->node);
 }
 
@@ -197,14 +198,14 @@ static fnz_status open_region(fnzi_mlir *w, const fnzi_node *n) {
   case FNZI_HOP_COND: {
     const char *truth;
     FNZ_TRY(find_truth(w, fnzi_mlir_top(w), hop.pred, &truth));
-    FNZ_TRY(add_results(w, fnzi_mlir_top(w), &hop));
-    FNZ_TRY(put(w, "    "));
+    FNZ_TRY(regions_add_results(w, fnzi_mlir_top(w), &hop));
+    FNZ_TRY(regions_put(w, "    "));
     FNZ_TRY(put_list(w, &w->items.names));
-    FNZ_TRY(put(w, w->items.names.size ? " = torch.prim.If " : "torch.prim.If "));
-    FNZ_TRY(put(w, truth));
-    FNZ_TRY(put(w, " -> ("));
+    FNZ_TRY(regions_put(w, w->items.names.size ? " = torch.prim.If " : "torch.prim.If "));
+    FNZ_TRY(regions_put(w, truth));
+    FNZ_TRY(regions_put(w, " -> ("));
     FNZ_TRY(put_list(w, &w->items.types));
-    FNZ_TRY(put(w, ") {\n"));
+    FNZ_TRY(regions_put(w, ") {\n"));
     return enter_body(w, &hop, IF_TRUE);
   }
   case FNZI_HOP_WHILE_LOOP:
@@ -237,7 +238,7 @@ static fnz_status close_region(fnzi_mlir *w) {
     fnzi_mlir_frame *body = fnzi_mlir_top(w);
     w->depth--;
     for (uint32_t k = 0; k < hop.results.count; k++)
-      FNZ_TRY(bind(w, body, &hop.results.args[k], &g->outputs[k]));
+      FNZ_TRY(regions_bind(w, body, &hop.results.args[k], &g->outputs[k]));
     return FNZ_OK;
   }
   switch (fnzi_mlir_top(w)->phase) {

@@ -52,7 +52,7 @@ static bool is_simple(const fnzi_expr *e, const fnzi_expr **symbol) {
          fnzi_expr_is_linear(e, symbol) && fnzi_is_identifier((*symbol)->atom_text);
 }
 
-static fnz_status put_size(shaper *s, const fnzi_expr *e, const fnzi_expr *symbol) {
+static fnz_status shapes_put_size(shaper *s, const fnzi_expr *e, const fnzi_expr *symbol) {
   fnz_context *ctx = s->w->ctx;
   FNZ_TRY(put_symbol(s, symbol->atom_text));
   if (e->kind == FNZI_EXPR_SYMBOL)
@@ -80,12 +80,12 @@ static fnz_status put_sizes(shaper *s, const fnz_geometry *whole, bool *fits) {
       return status;
     *fits = status == FNZ_OK && is_simple(e, &symbol);
     if (*fits)
-      FNZ_TRY(put_size(s, e, symbol));
+      FNZ_TRY(shapes_put_size(s, e, symbol));
   }
   return FNZ_OK;
 }
 
-static fnz_status bind(shaper *s, const fnz_arg *input) {
+static fnz_status shapes_bind(shaper *s, const fnz_arg *input) {
   const fnz_geometry *g = fnzi_value_at(s->w->p, 0, input->u.value)->geometry;
   fnz_context *ctx = s->w->ctx;
   const char *name;
@@ -118,7 +118,7 @@ fnz_status fnzi_mlir_put_shapes(fnzi_mlir *w, fnz_buffer *out) {
   fnzi_map_init(&s.bound, w->ctx);
   for (uint32_t k = 0; k < g->ninputs && status == FNZ_OK; k++)
     if (fnzi_mlir_is_argument(w->roles[k]) && g->inputs[k].tag == FNZ_ARG_VALUE)
-      status = bind(&s, &g->inputs[k]);
+      status = shapes_bind(&s, &g->inputs[k]);
   fnzi_map_free(&s.bound);
   fnzi_map_free(&s.seen);
   fnzi_exprs_free(&s.set);

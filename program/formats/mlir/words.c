@@ -57,7 +57,7 @@ int64_t fnzi_mlir_scalar_type(fnz_dtype dtype) {
 }
 
 /* --- types ------------------------------------------------------------------------------------ */
-static fnz_status put_size(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *g, uint32_t i) {
+static fnz_status words_put_size(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *g, uint32_t i) {
   if (g->symbols && g->symbols[i])
     return fnzi_put(w->ctx, out, "?", 1);
   return fnzi_put_int(w->ctx, out, g->sizes[i]);
@@ -86,7 +86,7 @@ fnz_status fnzi_mlir_put_tensor(fnzi_mlir *w, fnz_buffer *out, const fnz_geometr
   for (uint32_t i = 0; i < g->rank; i++) {
     if (i)
       FNZ_TRY(fnzi_put(w->ctx, out, ",", 1));
-    FNZ_TRY(put_size(w, out, g, i));
+    FNZ_TRY(words_put_size(w, out, g, i));
   }
   FNZ_TRY(fnzi_put(w->ctx, out, "],", 2));
   FNZ_TRY(fnzi_put_text(w->ctx, out, fnzi_mlir_element(g->dtype)));
@@ -98,7 +98,7 @@ fnz_status fnzi_mlir_put_builtin(fnzi_mlir *w, fnz_buffer *out, const fnz_geomet
   const fnz_geometry *g = fnzi_mlir_as_pairs(whole, &scratch);
   FNZ_TRY(fnzi_put(w->ctx, out, "tensor<", 7));
   for (uint32_t i = 0; i < g->rank; i++) {
-    FNZ_TRY(put_size(w, out, g, i));
+    FNZ_TRY(words_put_size(w, out, g, i));
     FNZ_TRY(fnzi_put(w->ctx, out, "x", 1));
   }
   FNZ_TRY(fnzi_put_text(w->ctx, out, elements[g->dtype].builtin));
