@@ -27,17 +27,15 @@ static bool alike_same_one(const finding *f, const fnz_arg *a, const fnz_arg *b)
                                  : a->u.value == b->u.value;
 }
 
-static bool same_list(const finding *f, const fnz_arg *a, const fnz_arg *b) {
-  bool same = b->tag == FNZ_ARG_LIST && a->count == b->count;
-  for (uint32_t i = 0; same && i < a->count; i++)
-    same = alike_same_one(f, &a->u.list[i], &b->u.list[i]);
-  return same;
-}
-
 static bool same_args(const finding *f, const fnz_arg *a, const fnz_arg *b, uint32_t count) {
   bool same = true;
-  for (uint32_t k = 0; same && k < count; k++)
-    same = a[k].tag == FNZ_ARG_LIST ? same_list(f, &a[k], &b[k]) : alike_same_one(f, &a[k], &b[k]);
+  for (uint32_t k = 0; same && k < count; k++) {
+    bool is_list = a[k].tag == FNZ_ARG_LIST;
+    same = is_list ? b[k].tag == FNZ_ARG_LIST && a[k].count == b[k].count
+                   : alike_same_one(f, &a[k], &b[k]);
+    for (uint32_t i = 0; same && is_list && i < a[k].count; i++)
+      same = alike_same_one(f, &a[k].u.list[i], &b[k].u.list[i]);
+  }
   return same;
 }
 
@@ -126,20 +124,16 @@ static fnz_status find_kind(finding *f, uint32_t n, fnzi_pln_kinds *out) {
   return FNZ_OK;
 }
 
-static fnz_status alike_find(finding *f, fnzi_pln_kinds *out) {
-  FNZI_NEW(f->arena, f->graph->nodes.count, &out->by_node);
-  FNZI_NEW(f->arena, fnzi_ops_count, &f->latest);
-  for (uint32_t n = 0; n < f->graph->nodes.count; n++)
-    FNZ_TRY(find_kind(f, n, out));
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pln_kinds_find(fnz_context *ctx, fnzi_arena *arena, const fnzi_graph *graph,
                                fnzi_pln_kinds *out) {
   finding f = {.graph = graph, .arena = arena};
   *out = (fnzi_pln_kinds){NULL, 0};
+  FNZI_NEW(arena, graph->nodes.count, &out->by_node);
+  FNZI_NEW(arena, fnzi_ops_count, &f.latest);
+  fnz_status status = FNZ_OK;
   fnzi_map_init(&f.kinds, ctx);
-  fnz_status status = alike_find(&f, out);
+  for (uint32_t n = 0; status == FNZ_OK && n < graph->nodes.count; n++)
+    status = find_kind(&f, n, out);
   fnzi_map_free(&f.kinds);
   return status;
 }

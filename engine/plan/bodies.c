@@ -307,22 +307,6 @@ static fnz_status nest(builder *m, fnzi_pln_region *r) {
   return FNZ_OK;
 }
 
-/* Goes from the innermost plan outwards; the checker proves plans that got buffers. */
-static fnz_status nest_all(builder *m) {
-  size_t at = m->out->regions.count;
-  for (size_t b = m->out->list.count + 1; b-- > 0;) {
-    uint32_t owner = b ? (uint32_t)b - 1 : FNZI_PLN_NONE;
-    for (; at > 0 && m->out->regions.data[at - 1].owner == owner; at--)
-      if (!m->out->regions.data[at - 1].why)
-        FNZ_TRY(nest(m, &m->out->regions.data[at - 1]));
-    if (b && m->out->regions.data[m->out->list.data[owner].region].why)
-      continue;
-    FNZ_TRY(fnzi_pln_arena_layout(m->ctx, plan_of(m, owner)));
-    FNZ_TRY(fnzi_pln_check(m->ctx, plan_of(m, owner)));
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pln_bodies_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
                                 bool ungrouped, fnzi_pln_plan *plan, fnzi_pln_bodies *out) {
   builder m = {ctx, arena, program, ungrouped, plan, out};
@@ -332,7 +316,19 @@ fnz_status fnzi_pln_bodies_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_p
   for (uint32_t b = 0; b < out->list.count; b++)
     if (!out->regions.data[out->list.data[b].region].why)
       FNZ_TRY(read_regions(&m, b));
-  return nest_all(&m);
+  /* Goes from the innermost plan outwards; the checker proves plans that got buffers. */
+  size_t at = out->regions.count;
+  for (size_t b = out->list.count + 1; b-- > 0;) {
+    uint32_t owner = b ? (uint32_t)b - 1 : FNZI_PLN_NONE;
+    for (; at > 0 && out->regions.data[at - 1].owner == owner; at--)
+      if (!out->regions.data[at - 1].why)
+        FNZ_TRY(nest(&m, &out->regions.data[at - 1]));
+    if (b && out->regions.data[out->list.data[owner].region].why)
+      continue;
+    FNZ_TRY(fnzi_pln_arena_layout(ctx, plan_of(&m, owner)));
+    FNZ_TRY(fnzi_pln_check(ctx, plan_of(&m, owner)));
+  }
+  return FNZ_OK;
 }
 
 void fnzi_pln_bodies_free(fnz_context *ctx, fnzi_pln_bodies *bodies) {

@@ -47,15 +47,6 @@ void fnzi_pln_touch(fnzi_pln_planner *p, uint32_t buffer, uint32_t step) {
 }
 
 /* --- Who lies where ---------------------------------------------------------------------- */
-/* Finds how far the location is from the value's window in its frame; false: it is no such window.
- */
-static bool find_shift(const fnzi_pln_value *v, const fnz_geometry *map, int64_t *out) {
-  fnz_geometry moved = *map;
-  moved.offset = v->window->offset;
-  *out = (map->offset - v->window->offset) * (int64_t)fnzi_dtype(map->dtype)->bytes;
-  return fnzi_pln_map_equal(&moved, v->window);
-}
-
 /* Finds the cells that a window meets; false: it has no bytes. */
 static bool find_cells(const fnzi_pln_tenants *t, const fnz_geometry *map, int64_t *first,
                        int64_t *last) {
@@ -81,8 +72,12 @@ static void link_value(fnzi_pln_planner *p, fnzi_pln_tenants *t, uint32_t value)
 void fnzi_pln_locate(fnzi_pln_planner *p, uint32_t value, fnzi_pln_location location,
                      uint32_t like) {
   fnzi_pln_value *v = &p->values[value];
+  const fnz_geometry *map = location.map;
+  fnz_geometry moved = *map; /* as it would be in the value's frame */
+  moved.offset = v->window->offset;
   p->plan->locations[value] = location;
-  v->shifted = find_shift(v, location.map, &v->shift);
+  v->shift = (map->offset - v->window->offset) * (int64_t)fnzi_dtype(map->dtype)->bytes;
+  v->shifted = fnzi_pln_map_equal(&moved, v->window);
   if (like != FNZI_PLN_NONE && (!p->values[like].shifted || p->values[like].shift != v->shift))
     v->shifted = false;
   link_value(p, &p->tenants.data[location.buffer], value);

@@ -189,19 +189,6 @@ static fnz_status carry(fnzi_pln_checker *c, const fnzi_pln_step *s, fnzi_pln_by
   return FNZ_OK;
 }
 
-/* Adds the facts of a moved value that is the result of a view without another location. */
-static fnz_status know_moved(fnzi_pln_checker *c, const fnzi_pln_step *s) {
-  const fnzi_pln_fact *means;
-  if (s->last == FNZI_PLN_NONE || c->by_value[s->value] != NULL)
-    return FNZ_OK;
-  const fnzi_node *node = &c->p.graph->nodes.data[c->node];
-  FNZ_TRY(fnzi_pln_fact_find(&c->p, node->op, &means));
-  fnzi_pln_access access = fnzi_pln_node_access(&c->p, node, means);
-  return access == FNZI_PLN_ACCESS_VIEW || access == FNZI_PLN_ACCESS_SAME
-             ? know_view(c, node, means, s)
-             : FNZ_OK;
-}
-
 static fnz_status check_move(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   fnzi_pln_bytes bytes, from, to, carried;
   uint32_t last = c->last[s->value] > c->node ? c->last[s->value] : c->node;
@@ -214,7 +201,15 @@ static fnz_status check_move(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   if (fnzi_pln_check_memory(c, s->from.buffer) == fnzi_pln_check_memory(c, s->to.buffer) &&
       fnzi_pln_bytes_overlap(from, 0, to))
     return fnzi_pln_check_wrong(c, s->value, "it is moved onto itself");
-  FNZ_TRY(know_moved(c, s));
+  if (s->last != FNZI_PLN_NONE && c->by_value[s->value] == NULL) {
+    /* A moved value may be the result of a view, without another location. */
+    const fnzi_node *node = &c->p.graph->nodes.data[c->node];
+    const fnzi_pln_fact *means;
+    FNZ_TRY(fnzi_pln_fact_find(&c->p, node->op, &means));
+    fnzi_pln_access access = fnzi_pln_node_access(&c->p, node, means);
+    if (access == FNZI_PLN_ACCESS_VIEW || access == FNZI_PLN_ACCESS_SAME)
+      FNZ_TRY(know_view(c, node, means, s));
+  }
   FNZ_TRY(fnzi_pln_known_of(c, s->value, s->from, &bytes));
   FNZ_TRY(within(c, bytes, from, &bytes));
   FNZ_TRY(carry(c, s, bytes, from, to, &carried));

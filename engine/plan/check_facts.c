@@ -159,25 +159,18 @@ fnzi_pln_known *fnzi_pln_check_first(fnzi_pln_known **list) {
   return *list;
 }
 
-static fnz_status open_home(fnzi_pln_checker *c, uint32_t value, uint32_t buffer,
-                            fnzi_pln_home **out) {
-  *out = fnzi_pln_check_home(c, value, buffer);
-  if (*out)
-    return FNZ_OK;
-  fnzi_pln_home **bucket = &c->homes[check_facts_number_of(c, value, buffer, 0)];
-  FNZI_NEW(&c->p.scratch, 1, out);
-  **out = (fnzi_pln_home){value, buffer, NULL, c->by_value[value], *bucket};
-  c->by_value[value] = *bucket = *out;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pln_learn(fnzi_pln_checker *c, uint32_t value, uint32_t last,
                           fnzi_pln_location location, fnzi_pln_bytes bytes) {
   fnzi_pln_known *f;
-  fnzi_pln_home *home;
+  fnzi_pln_home *home = fnzi_pln_check_home(c, value, location.buffer);
   uint32_t at = fnzi_pln_check_memory(c, location.buffer);
   bool is_read_only = c->plan->buffers.data[location.buffer].kind == FNZI_PLN_CONST;
-  FNZ_TRY(open_home(c, value, location.buffer, &home));
+  if (home == NULL) {
+    fnzi_pln_home **first = &c->homes[check_facts_number_of(c, value, location.buffer, 0)];
+    FNZI_NEW(&c->p.scratch, 1, &home);
+    *home = (fnzi_pln_home){value, location.buffer, NULL, c->by_value[value], *first};
+    c->by_value[value] = *first = home;
+  }
   if (bytes.count == 0)
     return FNZ_OK;
   fnzi_pln_known **bucket =

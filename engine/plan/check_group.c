@@ -50,22 +50,6 @@ static fnz_status check_group_find_role(const grouped *g, const fnzi_node *node,
   return FNZ_OK;
 }
 
-/* Finds the space: that of a node that computes rows, or else of any node. */
-static fnz_status find_space(grouped *g) {
-  FNZI_NEW(&g->c->p.scratch, g->last - g->first + 1, &g->members);
-  for (uint32_t n = g->first; n <= g->last; n++) {
-    fnzi_pln_role *m = &g->members[n - g->first];
-    FNZ_TRY(check_group_find_role(g, check_group_node_at(g, n), m));
-    if (m->kind == FNZI_PLN_ROLE_NONE)
-      return fnzi_pln_check_wrong(g->c, fnzi_pln_result_of(check_group_node_at(g, n)),
-                                  "a group computes what is neither pointwise nor by rows");
-    if (g->space == NULL || m->kind == FNZI_PLN_ROLE_ROW)
-      g->space = m->space;
-    g->dims = m->kind == FNZI_PLN_ROLE_ROW ? m->dims : g->dims;
-  }
-  return FNZ_OK;
-}
-
 /* Says that operand k, which the group makes, belongs to the row that the node computes. */
 static bool is_in_row(const grouped *g, uint32_t value, uint32_t k) {
   fnzi_pln_cover own = fnzi_pln_cover_of(g->space, g->dims, member_of(g)->space);
@@ -91,16 +75,13 @@ static fnz_status note_operand(grouped *g, uint32_t value, uint32_t k) {
   return fnzi_pln_check_holds(g->c, value, g->c->plan->locations[value]);
 }
 
-static bool is_of_space(const grouped *g) {
-  if (member_of(g)->kind == FNZI_PLN_ROLE_ROW)
-    return member_of(g)->dims == g->dims && fnzi_same_sizes(member_of(g)->space, g->space);
-  return fnzi_pln_cover_of(g->space, g->dims, member_of(g)->space) != FNZI_PLN_COVER_OTHER;
-}
-
 static fnz_status check_member(grouped *g) {
   fnzi_pln_checker *c = g->c;
   const fnzi_node *node = check_group_node_at(g, g->node);
-  if (!is_of_space(g))
+  const fnzi_pln_role *m = member_of(g);
+  bool is_row = m->kind == FNZI_PLN_ROLE_ROW;
+  if (is_row ? m->dims != g->dims || !fnzi_same_sizes(m->space, g->space)
+             : fnzi_pln_cover_of(g->space, g->dims, m->space) == FNZI_PLN_COVER_OTHER)
     return fnzi_pln_check_wrong(c, fnzi_pln_result_of(node),
                                 "a group computes values of several sizes");
   FNZI_PLN_EACH_OPERAND(each, &c->p, node) {
@@ -179,7 +160,17 @@ fnz_status fnzi_pln_check_group(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   grouped g = {.c = c, .first = s->first, .last = s->last};
   if (g.first > g.last)
     return fnzi_fail(c->p.ctx, FNZ_CLASS_INTERNAL, "", "step %u has no nodes", c->step);
-  FNZ_TRY(find_space(&g));
+  FNZI_NEW(&c->p.scratch, g.last - g.first + 1, &g.members);
+  for (uint32_t n = g.first; n <= g.last; n++) {
+    fnzi_pln_role *m = &g.members[n - g.first];
+    FNZ_TRY(check_group_find_role(&g, check_group_node_at(&g, n), m));
+    if (m->kind == FNZI_PLN_ROLE_NONE)
+      return fnzi_pln_check_wrong(c, fnzi_pln_result_of(check_group_node_at(&g, n)),
+                                  "a group computes what is neither pointwise nor by rows");
+    if (g.space == NULL || m->kind == FNZI_PLN_ROLE_ROW) /* the space of rows, or else of any */
+      g.space = m->space;
+    g.dims = m->kind == FNZI_PLN_ROLE_ROW ? m->dims : g.dims;
+  }
   for (g.node = g.first; g.node <= g.last; g.node++)
     FNZ_TRY(check_member(&g));
   FNZ_TRY(check_results(&g, 0));

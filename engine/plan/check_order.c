@@ -26,17 +26,14 @@ static void check_order_know(order *o, const fnz_arg *args, size_t count) {
       o->known[each.arg->u.value] = true;
 }
 
-static bool check_order_same_arg(const fnz_arg *a, const fnz_arg *b) {
-  return a->tag == b->tag && memcmp(&a->u, &b->u, sizeof a->u) == 0;
-}
-
 /* Returns whether `arg` is right for parameter k of the operator of one item. */
 static bool is_item_arg(const fnzi_node *node, uint32_t k, uint32_t item, const fnz_arg *arg) {
   if (k >= node->nargs)
     return arg->tag == FNZ_ARG_DEFAULT;
   fnz_arg whole = fnzi_arg_get(node->op, node->args, node->nargs, k);
   bool picks = whole.tag == FNZ_ARG_LIST && arg->tag != FNZ_ARG_LIST && item < whole.count;
-  return check_order_same_arg(arg, picks ? &whole.u.list[item] : &whole);
+  const fnz_arg *wanted = picks ? &whole.u.list[item] : &whole;
+  return arg->tag == wanted->tag && memcmp(&arg->u, &wanted->u, sizeof arg->u) == 0;
 }
 
 /* Returns the index of `one` in the list, found by its address; `count` if it is in none. */
@@ -47,17 +44,13 @@ static uint32_t item_of(const fnz_arg *list, const fnz_arg *one) {
                                                             : list->count;
 }
 
-static const fnz_op *check_order_element_of(const order *o, uint32_t origin) {
-  const fnz_op **element = &o->elements[origin];
-  if (*element == NULL)
-    *element = fnzi_foreach_element(o->source->nodes.data[origin].op);
-  return *element;
-}
-
 static fnz_status check_item(const order *o, const fnzi_node *arranged, uint32_t origin) {
   const fnzi_node *node = &o->source->nodes.data[origin];
   const fnz_arg *list = &node->outputs[0];
-  bool ok = node->op && arranged->op == check_order_element_of(o, origin) && node->noutputs == 1 &&
+  const fnz_op **element = &o->elements[origin];
+  if (node->op && *element == NULL)
+    *element = fnzi_foreach_element(node->op);
+  bool ok = node->op && arranged->op == *element && node->noutputs == 1 &&
             list->tag == FNZ_ARG_LIST && arranged->noutputs == 1;
   uint32_t item = ok ? item_of(list, arranged->outputs) : 0;
   ok = ok && item < list->count && arranged->outputs[0].tag == FNZ_ARG_VALUE &&

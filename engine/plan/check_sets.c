@@ -82,14 +82,6 @@ static fnz_status check_sets_number_of(together *t, uint32_t value, bool is_resu
   return is_new || is_result ? add_value(t, value, is_result) : FNZ_OK;
 }
 
-static bool same_numbers(const fnz_arg *a, const fnz_arg *b) {
-  bool same = a->count == b->count;
-  for (uint32_t i = 0; same && i < a->count; i++)
-    same = a->u.list[i].tag == FNZ_ARG_INT && b->u.list[i].tag == FNZ_ARG_INT &&
-           a->u.list[i].u.i == b->u.list[i].u.i;
-  return same;
-}
-
 static fnz_dtype dtype_of(const together *t, const fnz_arg *arg) {
   const fnz_geometry *g = t->c->p.graph->values.data[arg->u.value].geometry;
   return g ? g->dtype : FNZ_DTYPE_COUNT;
@@ -119,8 +111,11 @@ static fnz_status same_operand(together *t, const fnz_arg *a, const fnz_arg *b, 
     *same = *same && a->tag == FNZ_ARG_SYMBOL && kind_of_number(t, a) == kind_of_number(t, b) &&
             kind_of_number(t, b) != FNZ_ARG_DEFAULT;
     return FNZ_OK;
-  case FNZ_ARG_LIST:
-    *same = *same && same_numbers(a, b);
+  case FNZ_ARG_LIST: /* of numbers */
+    *same = *same && a->count == b->count;
+    for (uint32_t i = 0; *same && i < a->count; i++)
+      *same = a->u.list[i].tag == FNZ_ARG_INT && b->u.list[i].tag == FNZ_ARG_INT &&
+              a->u.list[i].u.i == b->u.list[i].u.i;
     return FNZ_OK;
   case FNZ_ARG_STRING:
     *same = *same && strcmp(a->u.s, b->u.s) == 0;

@@ -57,18 +57,6 @@ static fnz_status save(endings *e, uint32_t k) {
   return release(e, k, from);
 }
 
-static fnz_status finals_make(endings *e, uint32_t k) {
-  fnzi_pln_step *move = &e->all[k].move;
-  bool overlap = false;
-  if (move->from.buffer == move->to.buffer)
-    FNZ_TRY(fnzi_pln_maps_overlap(e->p, move->from.map, move->to.map, &overlap));
-  if (overlap)
-    FNZ_TRY(save(e, k));
-  FNZ_TRY(fnzi_pln_move_add(e->p, *move));
-  e->all[k].done = true;
-  return overlap ? FNZ_OK : release(e, k, move->from);
-}
-
 static fnz_status order(endings *e) {
   uint32_t left = 0;
   for (uint32_t k = 0; k < e->count; k++) {
@@ -80,7 +68,17 @@ static fnz_status order(endings *e) {
     for (; e->nready == 0; left++)
       if (!e->all[left].done)
         FNZ_TRY(save(e, left));
-    FNZ_TRY(finals_make(e, e->ready[--e->nready]));
+    const uint32_t k = e->ready[--e->nready];
+    const fnzi_pln_step *move = &e->all[k].move;
+    bool overlap = false;
+    if (move->from.buffer == move->to.buffer)
+      FNZ_TRY(fnzi_pln_maps_overlap(e->p, move->from.map, move->to.map, &overlap));
+    if (overlap)
+      FNZ_TRY(save(e, k));
+    FNZ_TRY(fnzi_pln_move_add(e->p, *move));
+    e->all[k].done = true;
+    if (!overlap)
+      FNZ_TRY(release(e, k, move->from));
   }
   return FNZ_OK;
 }
@@ -128,19 +126,6 @@ static fnz_status collect(endings *e, bool finals) {
   return FNZ_OK;
 }
 
-static fnz_status link_readers(endings *e) {
-  size_t buffers = e->p->plan->buffers.count;
-  FNZI_NEW(&e->p->scratch, buffers, &e->heads);
-  for (size_t b = 0; b < buffers; b++)
-    e->heads[b] = FNZI_PLN_NONE;
-  for (uint32_t k = 0; k < e->count; k++) {
-    uint32_t from = e->all[k].move.from.buffer;
-    e->next[k] = e->heads[from];
-    e->heads[from] = k;
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pln_finals_add(fnzi_pln_planner *p) {
   endings e = {.p = p};
   size_t most = p->graph->noutputs + (size_t)1;
@@ -149,6 +134,14 @@ fnz_status fnzi_pln_finals_add(fnzi_pln_planner *p) {
   FNZI_NEW(&p->scratch, most, &e.ready);
   FNZ_TRY(collect(&e, true));
   FNZ_TRY(collect(&e, false));
-  FNZ_TRY(link_readers(&e));
+  const size_t buffers = p->plan->buffers.count;
+  FNZI_NEW(&p->scratch, buffers, &e.heads);
+  for (size_t b = 0; b < buffers; b++)
+    e.heads[b] = FNZI_PLN_NONE;
+  for (uint32_t k = 0; k < e.count; k++) {
+    uint32_t from = e.all[k].move.from.buffer;
+    e.next[k] = e.heads[from];
+    e.heads[from] = k;
+  }
   return order(&e);
 }

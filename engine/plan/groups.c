@@ -85,36 +85,10 @@ static bool groups_is_within(const group *to, const fnzi_pln_role *m) {
   return fnzi_pln_cover_of(to->space, to->dims, m->space) != FNZI_PLN_COVER_OTHER;
 }
 
-/* The steps that compute the operands of a node. */
-typedef struct makers {
-  uint32_t latest;   /* the latest one; NONE: all operands are inputs */
-  uint32_t joinable; /* the latest group that the node may join; NONE */
-  uint32_t operands; /* the most operands that the node adds to a group */
-} makers;
-
 /* Returns how many operands of a group the argument can become. A data-dependent scalar may bring
  * the call's other scalars along. */
 static uint32_t operands_of(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_SYMBOL ? FNZI_POINT_OPERANDS - 1 : 1;
-}
-
-static makers producers_of(const grouping *g, const fnzi_node *node, const fnzi_pln_role *member) {
-  makers l = {FNZI_PLN_NONE, FNZI_PLN_NONE, 0};
-  FNZI_EACH_ARG(each, node->args, node->nargs) {
-    if (!fnzi_is_reference(each.arg))
-      continue;
-    l.operands += operands_of(each.arg);
-    uint32_t step = g->producer[each.arg->u.value];
-    if (step == FNZI_PLN_NONE)
-      continue;
-    step = groups_find(g, step);
-    if (l.latest == FNZI_PLN_NONE || step > l.latest)
-      l.latest = step;
-    if (groups_is_within(&g->steps[step], member) &&
-        (l.joinable == FNZI_PLN_NONE || step > l.joinable))
-      l.joinable = step;
-  }
-  return l;
 }
 
 /* Returns whether the node would read values of the group only in the row that it computes. */
@@ -141,14 +115,28 @@ static bool reads_rows(const grouping *g, const fnzi_node *node, const fnzi_pln_
 /* Returns the group that the node joins; NONE if it starts a step. */
 static uint32_t group_to_join(const grouping *g, const fnzi_node *node,
                               const fnzi_pln_role *member) {
-  const makers from = producers_of(g, node, member);
-  if (from.joinable == FNZI_PLN_NONE || from.latest != from.joinable)
+  uint32_t latest = FNZI_PLN_NONE;   /* the latest step that computes an operand */
+  uint32_t joinable = FNZI_PLN_NONE; /* the latest group that the node may join */
+  uint32_t operands = 0;             /* the most operands that the node adds to a group */
+  FNZI_EACH_ARG(each, node->args, node->nargs) {
+    if (!fnzi_is_reference(each.arg))
+      continue;
+    operands += operands_of(each.arg);
+    uint32_t step = g->producer[each.arg->u.value];
+    if (step == FNZI_PLN_NONE)
+      continue;
+    step = groups_find(g, step);
+    if (latest == FNZI_PLN_NONE || step > latest)
+      latest = step;
+    if (groups_is_within(&g->steps[step], member) && (joinable == FNZI_PLN_NONE || step > joinable))
+      joinable = step;
+  }
+  if (joinable == FNZI_PLN_NONE || latest != joinable)
     return FNZI_PLN_NONE;
-  const group *to = &g->steps[from.joinable];
+  const group *to = &g->steps[joinable];
   bool fits = to->members + node->noutputs <= MOST_MEMBERS &&
-              to->operands + from.operands <= MOST_OPERANDS &&
-              reads_rows(g, node, member, from.joinable);
-  return fits ? from.joinable : FNZI_PLN_NONE;
+              to->operands + operands <= MOST_OPERANDS && reads_rows(g, node, member, joinable);
+  return fits ? joinable : FNZI_PLN_NONE;
 }
 
 /* Records that the step reads the operand, and runs after the step that computes it. */
@@ -172,18 +160,6 @@ static fnz_status count_operand(grouping *g, uint32_t step, const fnz_arg *arg) 
   return FNZ_OK;
 }
 
-/* Returns 1 + the latest step that computes an operand; 0 if all are inputs. */
-static uint32_t after_reads(const grouping *g, uint32_t step) {
-  uint32_t after = 0;
-  for (uint32_t r = g->steps[step].read; r != FNZI_PLN_NONE; r = g->reads.data[r].next) {
-    uint32_t from = g->producer[g->reads.data[r].value];
-    from = from == FNZI_PLN_NONE ? from : groups_find(g, from);
-    if (from != FNZI_PLN_NONE && from != step && from + 1 > after)
-      after = from + 1;
-  }
-  return after;
-}
-
 static void merge(grouping *g, uint32_t step, uint32_t into) {
   group *from = &g->steps[step], *to = &g->steps[into];
   uint32_t *end = &to->read;
@@ -194,7 +170,13 @@ static void merge(grouping *g, uint32_t step, uint32_t into) {
   to->members += from->members;
   to->dims = to->dims ? to->dims : from->dims;
   to->operands += from->operands;
-  to->after = after_reads(g, into);
+  to->after = 0; /* 1 + the latest step that computes an operand; 0 if all are inputs */
+  for (uint32_t r = to->read; r != FNZI_PLN_NONE; r = g->reads.data[r].next) {
+    uint32_t by = g->producer[g->reads.data[r].value];
+    by = by == FNZI_PLN_NONE ? by : groups_find(g, by);
+    if (by != FNZI_PLN_NONE && by != into && by + 1 > to->after)
+      to->after = by + 1;
+  }
 }
 
 /* Returns whether two groups may become one: neither may read a value of the other that is outside
@@ -241,15 +223,6 @@ static uint32_t merge_into_older(grouping *g, const fnzi_node *node, uint32_t st
   return step;
 }
 
-static uint32_t new_step(grouping *g, const fnzi_pln_role *m) {
-  g->steps[g->nsteps] = (group){.into = g->nsteps,
-                                .space = m->space,
-                                .dims = m->dims,
-                                .reader = FNZI_PLN_NONE,
-                                .read = FNZI_PLN_NONE};
-  return g->nsteps++;
-}
-
 /* Returns whether the older step can run later: nothing between the two steps may overwrite its
  * operands. */
 static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
@@ -260,16 +233,6 @@ static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
       return false;
   }
   return true;
-}
-
-/* Merges older groups that compute the node's operands into its group, if no other step reads their
- * results. */
-static void merge_older(grouping *g, const fnzi_node *node, uint32_t step) {
-  FNZI_EACH_ARG(each, node->args, node->nargs) {
-    uint32_t old = older_of(g, each.arg, step);
-    if (old != FNZI_PLN_NONE && g->steps[old].reader == step && may_wait(g, old, step))
-      merge(g, old, step);
-  }
 }
 
 /* --- Overwritten memory -------------------------------------------------------------------------
@@ -338,7 +301,13 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   g->points[n] = member.kind == FNZI_PLN_ROLE_POINT;
   uint32_t old = group_to_join(g, node, &member);
   bool joins = old != FNZI_PLN_NONE;
-  uint32_t step = joins ? old : new_step(g, &member);
+  uint32_t step = joins ? old : g->nsteps++;
+  if (!joins)
+    g->steps[step] = (group){.into = step,
+                             .space = member.space,
+                             .dims = member.dims,
+                             .reader = FNZI_PLN_NONE,
+                             .read = FNZI_PLN_NONE};
   g->steps[step].dims = joins && member.dims ? member.dims : g->steps[step].dims;
   g->steps[step].members += node->noutputs ? node->noutputs : 1;
   FNZI_EACH_ARG(each, node->args, node->nargs)
@@ -347,7 +316,12 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   if (joins)
     step = merge_into_older(g, node, step);
   if (member.space != NULL) {
-    merge_older(g, node, step);
+    /* Groups that compute the node's operands come in if no other step reads their results. */
+    FNZI_EACH_ARG(each, node->args, node->nargs) {
+      uint32_t older = older_of(g, each.arg, step);
+      if (older != FNZI_PLN_NONE && g->steps[older].reader == step && may_wait(g, older, step))
+        merge(g, older, step);
+    }
     note_overwrite(g, node, step);
   } else {
     note_root(g, node, step);

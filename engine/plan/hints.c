@@ -122,34 +122,23 @@ static fnz_status hint_node(fnzi_pln_planner *p, uint32_t n) {
   }
 }
 
-/* Pieces of a join are computed where it ends, so it needs memory before they do. */
-static fnz_status hint_join(fnzi_pln_planner *p, uint32_t n) {
-  const uint32_t result = fnzi_pln_result_of(&p->graph->nodes.data[n]);
-  fnzi_pln_location own;
-  if (has_hint(p, result))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_pln_locate_new(p, result, p->graph->values.data[result].geometry, true, &own));
-  set_hint(p, result, own.buffer, own.map);
-  return FNZ_OK;
-}
-
 static fnz_status sweep(fnzi_pln_planner *p, bool joins) {
   for (uint32_t n = p->end; n-- > 0;) {
-    if (joins && p->nodes[n].access == FNZI_PLN_ACCESS_JOIN)
-      FNZ_TRY(hint_join(p, n));
+    if (joins && p->nodes[n].access == FNZI_PLN_ACCESS_JOIN) {
+      /* Pieces of a join are computed where it ends, so it needs memory before they do. */
+      const uint32_t result = fnzi_pln_result_of(&p->graph->nodes.data[n]);
+      fnzi_pln_location own;
+      if (!has_hint(p, result)) {
+        FNZ_TRY(fnzi_pln_locate_new(p, result, p->graph->values.data[result].geometry, true, &own));
+        set_hint(p, result, own.buffer, own.map);
+      }
+    }
     FNZ_TRY(hint_node(p, n));
   }
   return FNZ_OK;
 }
 
 /* --- From results ------------------------------------------------------------------------ */
-static bool prefers_memory(const fnzi_pln_planner *p, size_t k) {
-  const fnz_output_spec *spec = &p->program->outputs[k];
-  bool left = p->policy->aliasing && fnzi_output_is_result(spec) &&
-              (spec->sharing == FNZ_SHARING_INPUT || spec->sharing == FNZ_SHARING_INPUT_VIEW);
-  return p->final_of[k] == FNZI_PLN_NONE && fnzi_pln_is_tensor(p, &p->graph->outputs[k]) && !left;
-}
-
 static fnz_status open_output(fnzi_pln_planner *p, uint32_t k) {
   uint32_t value = (uint32_t)p->graph->outputs[k].u.value, buffer;
   const fnz_geometry *g = p->graph->values.data[value].geometry, *map;
@@ -177,8 +166,12 @@ fnz_status fnzi_pln_hints_find(fnzi_pln_planner *p) {
   }
   if (!p->policy->trivial)
     FNZ_TRY(sweep(p, false));
-  for (uint32_t k = 0; k < p->graph->noutputs; k++)
-    if (prefers_memory(p, k))
+  for (uint32_t k = 0; k < p->graph->noutputs; k++) {
+    const fnz_output_spec *spec = &p->program->outputs[k];
+    bool left = p->policy->aliasing && fnzi_output_is_result(spec) &&
+                (spec->sharing == FNZ_SHARING_INPUT || spec->sharing == FNZ_SHARING_INPUT_VIEW);
+    if (p->final_of[k] == FNZI_PLN_NONE && fnzi_pln_is_tensor(p, &p->graph->outputs[k]) && !left)
       FNZ_TRY(open_output(p, k));
+  }
   return p->policy->trivial ? FNZ_OK : sweep(p, true);
 }

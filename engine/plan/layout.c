@@ -26,11 +26,6 @@ static const uint8_t parts[FNZI_RUNS] = {
 #undef START
 };
 
-static part part_of(const fnzi_node *node) {
-  const fnzi_kernel *row = node->op ? fnzi_kernel_row(node->op) : NULL;
-  return row ? (part)parts[row->run] : PART_NONE;
-}
-
 /* Says that the value is an image whose channels are last in memory, and only then. */
 static bool has_channels_last(const fnzi_pln_planner *p, uint32_t value) {
   const fnz_geometry *map = value == FNZI_PLN_NONE ? NULL : p->values[value].window;
@@ -38,31 +33,25 @@ static bool has_channels_last(const fnzi_pln_planner *p, uint32_t value) {
          !fnzi_is_contiguous(map);
 }
 
-/* Says that an operand of these sizes, or each piece of a join, has channels last. */
-static bool any_has(const fnzi_pln_planner *p, const fnzi_node *node, const fnz_geometry *sizes) {
-  FNZI_PLN_EACH_OPERAND(each, p, node)
-    if (fnzi_same_sizes(p->graph->values.data[each.value].geometry, sizes) &&
-        has_channels_last(p, each.value))
-      return true;
-  return false;
-}
-
-static bool all_have(const fnzi_pln_planner *p, const fnzi_node *node, const fnz_geometry *joined) {
-  FNZI_PLN_EACH_OPERAND(each, p, node)
-    if (p->graph->values.data[each.value].geometry->rank != joined->rank ||
-        !has_channels_last(p, each.value))
-      return false;
-  return true;
-}
-
 static bool accepts_layout(const fnzi_pln_planner *p, uint32_t n, const fnz_geometry *result) {
   const fnzi_node *node = &p->graph->nodes.data[n];
-  if (p->nodes[n].access == FNZI_PLN_ACCESS_POINT)
-    return any_has(p, node, result);
-  if (p->nodes[n].access == FNZI_PLN_ACCESS_JOIN)
-    return all_have(p, node, result);
+  if (p->nodes[n].access == FNZI_PLN_ACCESS_POINT) { /* an operand of its sizes is enough */
+    FNZI_PLN_EACH_OPERAND(each, p, node)
+      if (fnzi_same_sizes(p->graph->values.data[each.value].geometry, result) &&
+          has_channels_last(p, each.value))
+        return true;
+    return false;
+  }
+  if (p->nodes[n].access == FNZI_PLN_ACCESS_JOIN) { /* every piece must have it */
+    FNZI_PLN_EACH_OPERAND(each, p, node)
+      if (p->graph->values.data[each.value].geometry->rank != result->rank ||
+          !has_channels_last(p, each.value))
+        return false;
+    return true;
+  }
   const fnz_geometry *first = fnzi_pln_tensor(p->graph, &node->args[0]);
-  switch (part_of(node)) {
+  const fnzi_kernel *row = node->op ? fnzi_kernel_row(node->op) : NULL;
+  switch (row ? (part)parts[row->run] : PART_NONE) {
   case PART_START:
     return result->dtype == FNZ_F32 && first && first->rank == result->rank;
   case PART_KEEP:

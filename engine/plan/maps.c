@@ -2,18 +2,12 @@
  * a view's result to its argument. */
 #include "engine/plan/planner.h"
 
-/* Returns whether a window given by strides is within its base. */
-static bool maps_is_within(const fnz_geometry *window, const fnz_geometry *base) {
-  int64_t low, high;
-  return fnzi_extent(window, &low, &high) && low >= 0 && high <= fnz_geometry_numel(base);
-}
-
 /* Finds the windows of a call of a view operator. as_strided counts elements of the row-major
  * tensor, wherever that begins. */
 static fnz_status forward(fnzi_pln_planner *p, const fnzi_pln_fact *fact, const fnzi_op_call *call,
                           const fnz_geometry *base, fnzi_pln_windows *out) {
   fnz_geometry from = *base, *windows;
-  int64_t strides[FNZ_MAX_RANK];
+  int64_t strides[FNZ_MAX_RANK], low, high;
   bool contiguous = fnzi_is_contiguous(base), fits = true;
   *out = (fnzi_pln_windows){NULL, 0};
   if (fact->strided && !contiguous)
@@ -31,7 +25,8 @@ static fnz_status forward(fnzi_pln_planner *p, const fnzi_pln_fact *fact, const 
     return fnzi_is_final(status) ? status : FNZ_OK;
   for (size_t k = 0; fits && k < out->count; k++) {
     windows[k].is_conj = windows[k].is_neg = false;
-    fits = !fact->strided || maps_is_within(&windows[k], base);
+    fits = !fact->strided ||
+           (fnzi_extent(&windows[k], &low, &high) && low >= 0 && high <= fnz_geometry_numel(base));
     if (fact->strided)
       windows[k].offset += base->offset;
   }
@@ -176,14 +171,6 @@ fnz_status fnzi_pln_map_pieces(fnzi_pln_planner *p, const fnzi_node *node,
 
 /* --- From a view back to its argument
  * ------------------------------------------------------------------------ */
-/* Finds the dimension of `g` with this stride and two or more elements; rank if there is none. */
-static uint32_t dim_of_stride(const fnz_geometry *g, int64_t stride) {
-  uint32_t d = 0;
-  while (d < g->rank && (g->sizes[d] < 2 || g->strides[d] != stride))
-    d++;
-  return d;
-}
-
 /* A dimension of the argument, of `size` places `step` apart in its row-major order, steps through
  * `map` as several dimensions of the view together, or as a part of one: *out elements. */
 static bool stride_back(const fnz_geometry *view, const fnz_geometry *map, int64_t step,
@@ -196,7 +183,9 @@ static bool stride_back(const fnz_geometry *view, const fnz_geometry *map, int64
     }
   int64_t at = step;
   for (bool first = true; at < step * size; first = false) {
-    uint32_t d = dim_of_stride(view, at);
+    uint32_t d = 0;
+    while (d < view->rank && (view->sizes[d] < 2 || view->strides[d] != at))
+      d++;
     if (d == view->rank || at * view->sizes[d] > step * size)
       return false;
     if (first)

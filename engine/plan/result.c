@@ -73,15 +73,6 @@ static fnz_status clash_group(fnzi_pln_planner *p, fnzi_pln_clash *c) {
   return FNZ_OK;
 }
 
-static fnz_status clash_node(fnzi_pln_planner *p, fnzi_pln_clash *c) {
-  FNZI_PLN_EACH_OPERAND(each, p, &p->graph->nodes.data[c->node]) {
-    FNZ_TRY(fnzi_pln_find_clash(p, &each, c));
-    if (c->with != FNZI_PLN_NONE)
-      return FNZ_OK;
-  }
-  return FNZ_OK;
-}
-
 /* Sets *out if node n, or its group, may write the location: no later node needs the bytes there,
  * and no operand is there, unless it is read in time. */
 fnz_status fnzi_pln_may_write(fnzi_pln_planner *p, uint32_t n, fnzi_pln_location location,
@@ -92,7 +83,12 @@ fnz_status fnzi_pln_may_write(fnzi_pln_planner *p, uint32_t n, fnzi_pln_location
   *out = false;
   if (!fnzi_pln_buffer_writable(p, location.buffer))
     return FNZ_OK;
-  FNZ_TRY(info->first != info->last ? clash_group(p, &c) : clash_node(p, &c));
+  if (info->first != info->last)
+    FNZ_TRY(clash_group(p, &c));
+  else
+    FNZI_PLN_EACH_OPERAND(each, p, &p->graph->nodes.data[n])
+      if (c.with == FNZI_PLN_NONE)
+        FNZ_TRY(fnzi_pln_find_clash(p, &each, &c));
   if (c.with != FNZI_PLN_NONE)
     return FNZ_OK;
   FNZ_TRY(fnzi_pln_find_blocker(p, info->last, location, &blocker));

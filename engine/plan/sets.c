@@ -171,15 +171,6 @@ static fnz_status widen(fnzi_pln_planner *p) {
   return FNZ_OK;
 }
 
-static fnz_status sets_find(sets *s) {
-  fnzi_pln_plan *plan = s->p->plan;
-  for (uint32_t i = 0, count; i < plan->steps.count; i += count) {
-    FNZ_TRY(count_sets(s, i, &count));
-    plan->steps.data[i].sets = count;
-  }
-  return widen(s->p);
-}
-
 fnz_status fnzi_pln_sets_find(fnzi_pln_planner *p) {
   sets s = {.p = p};
   size_t values = p->plan->nvalues, buffers = p->plan->buffers.count;
@@ -192,7 +183,11 @@ fnz_status fnzi_pln_sets_find(fnzi_pln_planner *p) {
   FNZI_NEW(&p->scratch, buffers, &s.opened);
   for (size_t b = 0; b < buffers; b++)
     s.opened[b] = FNZI_PLN_NONE;
-  fnz_status status = sets_find(&s);
+  fnz_status status = FNZ_OK;
+  for (uint32_t i = 0, count; status == FNZ_OK && i < p->plan->steps.count; i += count) {
+    status = count_sets(&s, i, &count);
+    p->plan->steps.data[i].sets = count;
+  }
   FNZI_VEC_FREE(p->ctx, &s.all);
-  return status;
+  return status == FNZ_OK ? widen(p) : status;
 }
