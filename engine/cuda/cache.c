@@ -92,16 +92,6 @@ bool fnzi_cuda_cache_read(fnz_context *ctx, const char *folder,
 
 /* --- Writing ------------------------------------------------------------------------------------
  */
-static fnz_status put_file(fnz_context *ctx, const unsigned char key[FNZI_DIGEST_BYTES],
-                           const fnz_buffer *code, fnz_buffer *out) {
-  head h = {.size = code->size};
-  memcpy(h.magic, magic, sizeof h.magic);
-  memcpy(h.key, key, sizeof h.key);
-  digest_of(code->data, code->size, h.digest);
-  FNZ_TRY(fnzi_put(ctx, out, &h, sizeof h));
-  return fnzi_put(ctx, out, code->data, code->size);
-}
-
 /* Makes the folder and its parents, unless they exist. */
 static void make_folder(const char *folder) {
   char path[PATH_ROOM];
@@ -121,9 +111,15 @@ void fnzi_cuda_cache_write(fnz_context *ctx, const char *folder,
                            const unsigned char key[FNZI_DIGEST_BYTES], const fnz_buffer *code) {
   const fnz_error had = ctx->error;
   fnz_buffer file = {.data = NULL};
+  head h = {.size = code->size};
   char path[PATH_ROOM];
   make_folder(folder);
-  fnz_status status = put_file(ctx, key, code, &file);
+  memcpy(h.magic, magic, sizeof h.magic);
+  memcpy(h.key, key, sizeof h.key);
+  digest_of(code->data, code->size, h.digest);
+  fnz_status status = fnzi_put(ctx, &file, &h, sizeof h);
+  if (status == FNZ_OK)
+    status = fnzi_put(ctx, &file, code->data, code->size);
   if (status == FNZ_OK && path_of(folder, key, path))
     status = fnzi_file_write_private(ctx, path, &file);
   (void)status; /* the next process compiles it again */

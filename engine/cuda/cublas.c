@@ -18,7 +18,10 @@ static const fnzi_load_symbol symbols[] = {
 #undef CUBLAS
 };
 
-static const char *name_of(int status) {
+/* Converts a status of the library. An invalid value means that this release does not support the
+ * call. */
+static fnz_status cublas_status_of(fnz_context *ctx, int status, const char *step,
+                                   const char *what) {
   static const char *const names[] = {
       [NOT_INITIALIZED] = "not initialized", [ALLOC_FAILED] = "allocation failed",
       [INVALID_VALUE] = "invalid value",     [ARCH_MISMATCH] = "architecture mismatch",
@@ -26,20 +29,14 @@ static const char *name_of(int status) {
       [INTERNAL_ERROR] = "internal error",   [NOT_SUPPORTED] = "not supported",
       [LICENSE_ERROR] = "license error"};
   bool known = status >= 0 && (size_t)status < sizeof names / sizeof *names && names[status];
-  return known ? names[status] : "unknown error";
-}
-
-/* Converts a status of the library. An invalid value means that this release does not support the
- * call. */
-static fnz_status cublas_status_of(fnz_context *ctx, int status, const char *step,
-                                   const char *what) {
   bool lacks = status == NOT_SUPPORTED || status == ARCH_MISMATCH || status == INVALID_VALUE;
   if (status == SUCCESS)
     return FNZ_OK;
   if (status == ALLOC_FAILED)
     return fnzi_no_memory(ctx);
   return fnzi_fail(ctx, lacks ? FNZ_CLASS_UNSUPPORTED : FNZ_CLASS_INTERNAL, step,
-                   "cuBLASLt gave error %d (%s) when %s", status, name_of(status), what);
+                   "cuBLASLt gave error %d (%s) when %s", status,
+                   known ? names[status] : "unknown error", what);
 }
 
 /* --- The library --------------------------------------------------------------------------------

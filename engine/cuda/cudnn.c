@@ -229,35 +229,22 @@ static bool is_half(const fnzi_cuda_conv *c) {
   return c->dtype == FNZ_F16 || c->dtype == FNZ_BF16;
 }
 
-/* Products as such: transforms (FFT, Winograd) would spread a NaN, and err by more. */
-static bool is_direct(const builder *m, const fnzi_cuda_conv_choice *choice) {
-  return m->c->of_weight    ? choice->algorithm == BACK_TO_WEIGHT
-         : m->c->transposed ? choice->algorithm == BACK_TO_DATA
-                            : choice->algorithm <= LAST_FORWARD;
-}
-
-/* The same result in each run, elements as they are, room that there is. */
+/* The same result in each run, elements as they are, room that there is. Products as such:
+ * transforms (FFT, Winograd) would spread a NaN, and err by more. */
 static bool serves(const builder *m, const fnzi_cuda_conv_choice *choice) {
   const size_t most = (size_t)256 << 20;
   bool exact = choice->math == MATH_DEFAULT || choice->math == MATH_FMA ||
                (choice->math == MATH_TENSOR && is_half(m->c));
-  return choice->status == 0 && choice->determinism == DETERMINISTIC && exact &&
-         is_direct(m, choice) && choice->scratch <= most;
+  bool direct = m->c->of_weight    ? choice->algorithm == BACK_TO_WEIGHT
+                : m->c->transposed ? choice->algorithm == BACK_TO_DATA
+                                   : choice->algorithm <= LAST_FORWARD;
+  return choice->status == 0 && choice->determinism == DETERMINISTIC && exact && direct &&
+         choice->scratch <= most;
 }
 
 static fnz_status set_math(const builder *m, int math) {
   return cudnn_status_of(m->ctx, m->cudnn->conv_math(m->out->conv, math), m->step,
                          "the kind of numbers was given");
-}
-
-static int cudnn_query(const builder *m, fnzi_cuda_conv_choice *choices, int *count) {
-  const fnzi_cuda_conv_plan *p = m->out;
-  const fnzi_cuda_cudnn *lib = m->cudnn;
-  if (m->c->of_weight)
-    return lib->choose_weight(lib->handle, p->x, p->y, p->conv, p->weight, CHOICES, count, choices);
-  if (m->c->transposed)
-    return lib->choose_back(lib->handle, p->weight, p->x, p->conv, p->y, CHOICES, count, choices);
-  return lib->choose(lib->handle, p->x, p->weight, p->conv, p->y, CHOICES, count, choices);
 }
 
 /* All that the choice of an algorithm depends on, without padding. */
@@ -292,12 +279,22 @@ typedef struct answers {
 /* Asks the library for algorithms, or finds an earlier answer. The caller has the lock. */
 static void query_once(const builder *m, answers *out) {
   const question q = cudnn_question_of(m->c);
+  const fnzi_cuda_conv_plan *p = m->out;
+  const fnzi_cuda_cudnn *lib = m->cudnn;
   memset(out, 0, sizeof *out);
-  if (fnzi_cuda_shared_knows(m->cudnn->shared, &q, sizeof q, out, sizeof *out))
+  if (fnzi_cuda_shared_knows(lib->shared, &q, sizeof q, out, sizeof *out))
     return;
-  out->status = cudnn_query(m, out->choices, &out->count);
+  if (m->c->of_weight)
+    out->status = lib->choose_weight(lib->handle, p->x, p->y, p->conv, p->weight, CHOICES,
+                                     &out->count, out->choices);
+  else if (m->c->transposed)
+    out->status = lib->choose_back(lib->handle, p->weight, p->x, p->conv, p->y, CHOICES,
+                                   &out->count, out->choices);
+  else
+    out->status = lib->choose(lib->handle, p->x, p->weight, p->conv, p->y, CHOICES, &out->count,
+                              out->choices);
   if (!is_for_memory(out->status))
-    fnzi_cuda_shared_note(m->cudnn->shared, &q, sizeof q, out, sizeof *out);
+    fnzi_cuda_shared_note(lib->shared, &q, sizeof q, out, sizeof *out);
 }
 
 static fnz_status cudnn_choose(const builder *m) {

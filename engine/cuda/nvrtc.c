@@ -165,23 +165,20 @@ static fnz_status take_code(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void
 #define FIXED_OPTIONS                                                                              \
   "--std=c++17", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false", "-w"
 
-static fnz_status nvrtc_compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void *program,
-                                int major, int minor, fnz_buffer *code) {
-  char architecture[64];
-  snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d", major, minor);
-  const char *const options[] = {architecture, FIXED_OPTIONS};
-  int result = nvrtc->compile(program, sizeof options / sizeof *options, options);
-  if (result == INVALID_OPTION) /* the first one: the others are known to all versions */
-    return unknown_gpu(ctx, nvrtc, 10 * major + minor);
-  return result == 0 ? take_code(ctx, nvrtc, program, code) : refused(ctx, nvrtc, program);
-}
-
 fnz_status fnzi_cuda_nvrtc_compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, const char *text,
                                    int major, int minor, fnz_buffer *code) {
+  char architecture[64];
+  const char *const options[] = {architecture, FIXED_OPTIONS};
   void *program = NULL;
   FNZ_TRY(failed(ctx, nvrtc->create(&program, text, "plan.cu", 0, NULL, NULL),
                  "the text of a plan was given"));
-  fnz_status status = nvrtc_compile(ctx, nvrtc, program, major, minor, code);
+  fnz_status status;
+  snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d", major, minor);
+  int result = nvrtc->compile(program, sizeof options / sizeof *options, options);
+  if (result == INVALID_OPTION) /* the first one: the others are known to all versions */
+    status = unknown_gpu(ctx, nvrtc, 10 * major + minor);
+  else
+    status = result == 0 ? take_code(ctx, nvrtc, program, code) : refused(ctx, nvrtc, program);
   nvrtc->destroy(&program);
   return status;
 }

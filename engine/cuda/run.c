@@ -159,9 +159,9 @@ static void end_module(const fnzi_cuda_device *d, fnzi_cuda_module *module) {
   fnzi_cuda_modules_drop(d->modules, module);
 }
 
-/* Destroys the modules and libraries of a device. No program uses them any more. If the device is
- * lost, its modules are gone already. */
-static void end_shared(fnzi_cuda_device *d) {
+void fnzi_cuda_device_close(fnzi_cuda_device *d) {
+  /* No program uses the modules and libraries any more. If the device is lost, its modules are gone
+   * already. */
   bool enters = d->context && fnzi_cuda_enter_to_end(d);
   for (fnzi_cuda_module *m; d->modules && (m = fnzi_cuda_modules_remove(d->modules)) != NULL;) {
     m->module = enters ? m->module : NULL;
@@ -175,10 +175,6 @@ static void end_shared(fnzi_cuda_device *d) {
   if (d->modules)
     fnzi_cuda_modules_destroy(d->modules);
   d->modules = NULL;
-}
-
-void fnzi_cuda_device_close(fnzi_cuda_device *d) {
-  end_shared(d);
   if (d->context)
     d->driver.context_release(d->device);
   d->context = NULL;

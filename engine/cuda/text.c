@@ -99,15 +99,6 @@ static const char *half_of(const writer *w, uint16_t slot) {
   return dtype == FNZ_F16 ? "f16" : dtype == FNZ_BF16 ? "bf16" : NULL;
 }
 
-static fnz_status put_operand(const writer *w, uint16_t slot) {
-  const char *half = half_of(w, slot);
-  if (half)
-    PUT(w, "kept_from_%s(s%u)", half, (unsigned)slot);
-  else
-    PUT(w, "s%u", (unsigned)slot);
-  return FNZ_OK;
-}
-
 /* Operands that a row does not have are the first one. Rows of integers may give another number
  * than 1 for true. */
 static fnz_status text_put_row(const writer *w, fnzi_cuda_text *text, const fnzi_cuda_ins *ins) {
@@ -123,7 +114,12 @@ static fnz_status text_put_row(const writer *w, fnzi_cuda_text *text, const fnzi
   PUT(w, "%s::row_%s(", fnzi_cuda_sections[section].name, row->name);
   for (uint32_t k = 0; k < FNZI_CUDA_OPERANDS; k++) {
     PUT(w, "%s", k ? ", " : "");
-    FNZ_TRY(put_operand(w, ins->in[k < ins->arity ? k : 0]));
+    const uint16_t slot = ins->in[k < ins->arity ? k : 0];
+    const char *from = half_of(w, slot);
+    if (from)
+      PUT(w, "kept_from_%s(s%u)", from, (unsigned)slot);
+    else
+      PUT(w, "s%u", (unsigned)slot);
   }
   bool is_truth = w->group->slots[ins->out].dtype == FNZ_BOOL && row->out == FNZI_CUDA_OUT_SAME;
   PUT(w, "%s", half ? "))" : is_truth ? ") != 0" : ")");
@@ -146,16 +142,12 @@ fnz_status fnzi_cuda_put_ins(const writer *w, fnzi_cuda_text *text, const fnzi_c
 
 /* --- Elements -----------------------------------------------------------------------------------
  */
-static int64_t text_count_of(const fnzi_cuda_group *g) {
+bool fnzi_cuda_is_small(const fnzi_cuda_group *g) {
   int64_t count = 1;
   for (uint32_t d = 0; d < g->rank; d++)
     if (!fnzi_mul_i64(count, g->sizes[d], &count))
-      return INT64_MAX;
-  return count;
-}
-
-bool fnzi_cuda_is_small(const fnzi_cuda_group *g) {
-  if (text_count_of(g) > INT32_MAX / 2)
+      return false;
+  if (count > INT32_MAX / 2)
     return false;
   for (uint32_t k = 0; k < g->nlanes; k++) {
     int64_t end = 0, part;

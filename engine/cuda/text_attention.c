@@ -37,15 +37,11 @@ int64_t fnzi_cuda_attention_pieces(const fnzi_cuda_attention *a) {
   return most <= 1 ? 1 : pieces < most ? pieces : most;
 }
 
-/* Counts the pieces of all queries. */
-static bool count_pieces(const fnzi_cuda_attention *a, int64_t *count) {
-  return fnzi_mul_i64(attention_batch_of(a), a->queries, count) &&
-         fnzi_mul_i64(*count, a->pieces, count);
-}
-
 fnz_status fnzi_cuda_attention_kept(fnz_context *ctx, const fnzi_cuda_attention *a, size_t *bytes) {
   int64_t count;
-  if (!count_pieces(a, &count) || !fnzi_mul_i64(count, VALUES + a->out_width, &count) ||
+  if (!fnzi_mul_i64(attention_batch_of(a), a->queries, &count) ||
+      !fnzi_mul_i64(count, a->pieces, &count) ||
+      !fnzi_mul_i64(count, VALUES + a->out_width, &count) ||
       !fnzi_mul_size((size_t)count, fnzi_dtype(a->sum)->bytes, bytes))
     return fnzi_no_memory(ctx);
   return FNZ_OK;

@@ -27,22 +27,6 @@ typedef struct flat {
 
 /* --- Vectors -------------------------------------------------------------------------------------
  */
-/* Lanes of `wide` have the strides of vectors. */
-static fnz_status flat_measure(flat *f) {
-  const fnzi_cuda_group *g = f->g;
-  f->count = 1;
-  for (uint32_t d = 0; d < g->rank; d++)
-    if (!fnzi_mul_i64(f->count, g->sizes[d], &f->count))
-      return fnzi_fail(f->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many elements");
-  f->width = fnzi_cuda_width(g, false, f->text->is_general);
-  f->vectors = f->count / f->width;
-  FNZ_TRY(fnzi_cuda_widen(f->text->arena, g, f->width, &f->wide));
-  f->w.group = &f->wide;
-  f->w.width = f->width;
-  f->w.is_small = fnzi_cuda_is_small(g);
-  return FNZ_OK;
-}
-
 /* --- An element ---------------------------------------------------------------------------------
  */
 /* Returns a writer for single elements, not vectors. */
@@ -156,22 +140,23 @@ static fnz_status put_flat(const flat *f) {
 
 static fnz_status open_flat(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
                             fnz_buffer *body, flat *f) {
-  *f = (flat){.w = {.ctx = ctx, .out = body, .text = text}, .text = text, .g = group};
-  FNZ_TRY(flat_measure(f));
+  *f = (flat){.w = {.ctx = ctx, .out = body, .text = text}, .text = text, .g = group, .count = 1};
+  for (uint32_t d = 0; d < group->rank; d++)
+    if (!fnzi_mul_i64(f->count, group->sizes[d], &f->count))
+      return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many elements");
+  f->width = fnzi_cuda_width(group, false, text->is_general);
+  f->vectors = f->count / f->width;
+  FNZ_TRY(fnzi_cuda_widen(text->arena, group, f->width, &f->wide));
+  f->w.group = &f->wide; /* its lanes have the strides of vectors */
+  f->w.width = f->width;
+  f->w.is_small = fnzi_cuda_is_small(group);
   int64_t bytes = 0;
-  for (uint32_t k = 0; k < f->g->nlanes; k++)
-    if (!f->g->lanes[k].stores)
+  for (uint32_t k = 0; k < group->nlanes; k++)
+    if (!group->lanes[k].stores)
       bytes += fnzi_cuda_lane_cell(f->g, k) * f->width;
   int ahead = bytes ? (int)(UNDER_WAY / bytes) : 1;
   f->ahead = f->vectors < MANY_BUNCHES || ahead < 1 ? 1 : ahead > MOST_AHEAD ? MOST_AHEAD : ahead;
   return FNZ_OK;
-}
-
-static fnz_status flat_add(flat *f, uint32_t *kernel, int64_t *count) {
-  const fnzi_cuda_kernel shape = {NULL, f->g->nlanes, THREADS, FNZI_CUDA_GRID_FLAT, 0};
-  *count = f->vectors ? f->vectors : f->count ? 1 : 0;
-  FNZ_TRY(put_flat(f));
-  return fnzi_cuda_text_kernel(f->w.ctx, f->text, f->w.out, &shape, kernel);
 }
 
 fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
@@ -183,7 +168,12 @@ fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi
     return fnzi_cuda_text_transposed(ctx, text, group, across, kernel, count);
   fnz_status status = open_flat(ctx, text, group, &body, &f);
   if (status == FNZ_OK)
-    status = flat_add(&f, kernel, count);
+    status = put_flat(&f);
+  if (status == FNZ_OK) {
+    const fnzi_cuda_kernel shape = {NULL, group->nlanes, THREADS, FNZI_CUDA_GRID_FLAT, 0};
+    *count = f.vectors ? f.vectors : f.count ? 1 : 0;
+    status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, kernel);
+  }
   fnz_buffer_free(ctx, &body);
   return status;
 }
@@ -228,20 +218,17 @@ static fnz_status put_sets(const flat *f) {
   return FNZ_OK;
 }
 
-static fnz_status add_sets(flat *f, uint32_t *kernel) {
-  const fnzi_cuda_kernel shape = {NULL, 1, THREADS, FNZI_CUDA_GRID_BLOCKS, 0};
-  FNZ_TRY(put_sets(f));
-  return fnzi_cuda_text_kernel(f->w.ctx, f->text, f->w.out, &shape, kernel);
-}
-
 fnz_status fnzi_cuda_text_sets(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
                                uint32_t *kernel, int64_t *count, int64_t *blocks) {
+  const fnzi_cuda_kernel shape = {NULL, 1, THREADS, FNZI_CUDA_GRID_BLOCKS, 0};
   fnz_buffer body = {.data = NULL};
   flat f;
   fnz_status status = open_flat(ctx, text, group, &body, &f);
   f.ahead = 1;
   if (status == FNZ_OK)
-    status = add_sets(&f, kernel);
+    status = put_sets(&f);
+  if (status == FNZ_OK)
+    status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, kernel);
   *count = f.count;
   *blocks = f.vectors / THREADS + (f.vectors % THREADS != 0 || f.vectors == 0);
   fnz_buffer_free(ctx, &body);

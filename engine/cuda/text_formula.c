@@ -71,18 +71,14 @@ static fnz_status formula_put_body(const fnzi_cuda_writer *w, const fnzi_cuda_fo
   return FNZ_OK;
 }
 
-static const formula *formula_find(const char *name) {
-  for (size_t i = 0; i < FORMULAS; i++)
-    if (strcmp(formulas[i].name, name) == 0)
-      return &formulas[i];
-  return NULL;
-}
-
 fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
                                   const fnzi_cuda_formula *f, uint32_t *kernel) {
-  const formula *of = formula_find(f->name);
+  const formula *of = NULL;
   fnz_buffer body = {.data = NULL};
   const fnzi_cuda_writer w = {.ctx = ctx, .out = &body, .text = text};
+  for (size_t i = 0; !of && i < FORMULAS; i++)
+    if (strcmp(formulas[i].name, f->name) == 0)
+      of = &formulas[i];
   if (!of)
     return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "there is no text of the formula %s", f->name);
   const fnzi_cuda_kernel shape = {NULL, f->nwindows + (f->draws ? 2 : 0) + f->checks, 256,

@@ -219,22 +219,19 @@ static fnz_status put_computed(const pass *p) {
   return FNZ_OK;
 }
 
-/* Returns the end of loops over vectors. If it determines the registers of kept values, it is a
- * constant. */
-static fnzi_cuda_word end_of(const fnzi_cuda_team *t) {
-  bool is_general = t->text->is_general;
-  return fnzi_cuda_word_index(is_general && t->keeps_row ? NULL : t->text,
-                              is_general && t->keeps_row ? t->iterations * t->threads : t->vectors);
-}
-
 static fnz_status open_loop(const pass *p) {
   const fnzi_cuda_team *t = p->t;
   PUT(&t->w, "#pragma unroll%s\n", t->keeps_row ? "" : " 1");
   if (t->g->pieces)
     PUT(&t->w, "    for (index first = from; first < till; first += %lld) {\n", (long long)p->step);
-  else
-    PUT(&t->w, "    for (index first = 0; first < %s; first += %lld) {\n", end_of(t).text,
+  else {
+    /* If the end determines the registers of kept values, it is a constant. */
+    const bool is_fixed = t->text->is_general && t->keeps_row;
+    fnzi_cuda_word end = fnzi_cuda_word_index(is_fixed ? NULL : t->text,
+                                              is_fixed ? t->iterations * t->threads : t->vectors);
+    PUT(&t->w, "    for (index first = 0; first < %s; first += %lld) {\n", end.text,
         (long long)p->step);
+  }
   return FNZ_OK;
 }
 

@@ -21,10 +21,13 @@ static fnzi_cuda_word over(const fnzi_cuda_writer *w, const char *i, int64_t by)
 
 /* --- Products -----------------------------------------------------------------------------------
  */
-static fnz_status put_batch(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
-                            const fnzi_cuda_factor *f) {
+/* The address of an element of a factor, or of the result, at the index (row, col). */
+static fnz_status product_put_at(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
+                                 const fnzi_cuda_factor *f, int operand, const char *row,
+                                 const char *col) {
   char index[128];
   int64_t inner = 1;
+  PUT(w, "    %schar *at = p_.at[%d]", f == &p->d ? "" : "const ", operand);
   for (uint32_t d = p->rank; d-- > 0;) {
     if (f->batch[d] != 0) {
       snprintf(index, sizeof index, "(%s)",
@@ -34,15 +37,6 @@ static fnz_status put_batch(const fnzi_cuda_writer *w, const fnzi_cuda_products 
     if (!fnzi_mul_i64(inner, p->sizes[d], &inner))
       return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a batch leaves 64 bits");
   }
-  return FNZ_OK;
-}
-
-/* The address of an element of a factor, or of the result, at the index (row, col). */
-static fnz_status product_put_at(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
-                                 const fnzi_cuda_factor *f, int operand, const char *row,
-                                 const char *col) {
-  PUT(w, "    %schar *at = p_.at[%d]", f == &p->d ? "" : "const ", operand);
-  FNZ_TRY(put_batch(w, p, f));
   FNZ_TRY(fnzi_cuda_put_step(w, row, f->row, f->dtype));
   return fnzi_cuda_put_step(w, col, f->col, f->dtype);
 }
@@ -105,13 +99,6 @@ static fnz_status put_open(const fnzi_cuda_writer *w, fnz_dtype sum, bool left_a
   return fnzi_cuda_put_table(w);
 }
 
-static int64_t product_batch_of(const fnzi_cuda_products *p) {
-  int64_t batch = 1;
-  for (uint32_t d = 0; d < p->rank; d++)
-    batch = times(batch, p->sizes[d]);
-  return batch;
-}
-
 static fnz_status product_put_call(const fnzi_cuda_writer *w, const char *kernel,
                                    const int64_t counts[4]) {
   PUT(w, "  product_by_%s(o", kernel);
@@ -122,7 +109,9 @@ static fnz_status product_put_call(const fnzi_cuda_writer *w, const char *kernel
 }
 
 static fnz_status put_products(fnzi_cuda_writer *w, const fnzi_cuda_products *p, int64_t *blocks) {
-  int64_t batch = product_batch_of(p), depth = times(p->k, p->added);
+  int64_t batch = 1, depth = times(p->k, p->added);
+  for (uint32_t d = 0; d < p->rank; d++)
+    batch = times(batch, p->sizes[d]);
   /* Whether a block should compute one sum at a time: for few results, or for few rows or
    * columns if the other factor is contiguous along k. */
   enum { FEW = 4, DEEP = 128, FEW_RESULTS = 64 };

@@ -88,15 +88,12 @@ static const fnzi_cuda_row *find_in(const fnzi_cuda_section *s, const char *name
   return NULL;
 }
 
-/* Returns the computing type of a dtype without rows of its own. */
-static fnz_dtype class_of(fnz_dtype d) {
-  return d == FNZ_F16 || d == FNZ_BF16         ? FNZ_F32
-         : d == FNZ_BOOL || fnzi_is_integer(d) ? FNZ_I64
-                                               : d;
-}
-
 const fnzi_cuda_row *fnzi_cuda_row_find(fnz_dtype compute, const char *name, uint8_t *section) {
-  const fnz_dtype ways[] = {compute, class_of(compute)};
+  /* A dtype without rows of its own is computed in a wider one. */
+  const fnz_dtype wide = compute == FNZ_F16 || compute == FNZ_BF16         ? FNZ_F32
+                         : compute == FNZ_BOOL || fnzi_is_integer(compute) ? FNZ_I64
+                                                                           : compute;
+  const fnz_dtype ways[] = {compute, wide};
   for (int w = 0; w < 2; w++)
     for (uint8_t s = 0; s < FNZI_CUDA_SECTIONS; s++) {
       const fnzi_cuda_row *row =

@@ -34,15 +34,6 @@ void fnzi_cuda_tables_fix(fnzi_cuda_tables *tables) {
 
 /* --- Tables -------------------------------------------------------------------------------------
  */
-static met_kernel *tables_find(const fnzi_cuda_text *text, uint64_t hash, uint32_t count) {
-  for (size_t i = 0; i < text->tables->kernels.count; i++) {
-    met_kernel *k = &text->tables->kernels.data[i];
-    if (k->index == text->ntables && k->hash == hash && k->count == count)
-      return k;
-  }
-  return NULL;
-}
-
 static fnz_status tables_add(fnz_context *ctx, const fnzi_cuda_text *text, uint64_t hash,
                              uint32_t count) {
   fnzi_cuda_tables *tables = text->tables;
@@ -58,7 +49,13 @@ static fnz_status tables_add(fnz_context *ctx, const fnzi_cuda_text *text, uint6
 /* Finds the kernel among the known ones. A plan that runs adds it if it is new; a plan at other
  * sizes is compared with it. */
 static fnz_status compare(fnz_context *ctx, fnzi_cuda_text *text, uint64_t hash, met_kernel **out) {
-  met_kernel *k = *out = tables_find(text, hash, text->pending);
+  met_kernel *k = NULL;
+  for (size_t i = 0; !k && i < text->tables->kernels.count; i++) {
+    met_kernel *met = &text->tables->kernels.data[i];
+    if (met->index == text->ntables && met->hash == hash && met->count == text->pending)
+      k = met;
+  }
+  *out = k;
   if (!k && !text->only_compares)
     FNZ_TRY(tables_add(ctx, text, hash, text->pending));
   if (k && k->state == (text->only_compares ? FRESH : SHARED)) {

@@ -14,18 +14,13 @@ enum { LEAST_ACROSS = 64, FEWEST_ACROSS = 8, MOST_ACROSS = 1 << 17 };
 
 typedef fnzi_cuda_team team;
 
-static uint8_t level_of(const team *t, const fnzi_cuda_ins *ins) {
-  uint8_t level = 0;
-  for (uint32_t k = 0; k < ins->arity; k++)
-    if (t->level[ins->in[k]] > level)
-      level = t->level[ins->in[k]];
-  return level;
-}
-
 static fnz_status find_levels(team *t) {
   for (uint32_t i = 0; i < t->g->nins; i++) {
     const fnzi_cuda_ins *ins = &t->g->ins[i];
-    uint8_t level = level_of(t, ins);
+    uint8_t level = 0; /* of its latest operand */
+    for (uint32_t k = 0; k < ins->arity; k++)
+      if (t->level[ins->in[k]] > level)
+        level = t->level[ins->in[k]];
     if (level == UINT8_MAX)
       return fnzi_fail(t->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a row is gone through too often");
     t->level[ins->out] = (uint8_t)(level + fnzi_cuda_reduces(ins));

@@ -209,15 +209,6 @@ static fnz_status transposed_measure(transposing *t) {
   return FNZ_OK;
 }
 
-static fnz_status transposed_add(transposing *t, fnzi_cuda_text *text, uint32_t *kernel,
-                                 int64_t *count) {
-  const fnzi_cuda_kernel shape = {NULL, t->g->nlanes, THREADS, FNZI_CUDA_GRID_BLOCKS, 0};
-  FNZ_TRY(transposed_measure(t));
-  *count = t->all;
-  FNZ_TRY(transposed_put_body(t, text));
-  return fnzi_cuda_text_kernel(t->w.ctx, text, t->w.out, &shape, kernel);
-}
-
 fnz_status fnzi_cuda_text_transposed(fnz_context *ctx, fnzi_cuda_text *text,
                                      const fnzi_cuda_group *group, uint32_t across,
                                      uint32_t *kernel, int64_t *count) {
@@ -225,7 +216,13 @@ fnz_status fnzi_cuda_text_transposed(fnz_context *ctx, fnzi_cuda_text *text,
   transposing t = {
       .w = {.ctx = ctx, .out = &body, .group = group, .text = text}, .g = group, .across = across};
   t.w.is_small = fnzi_cuda_is_small(group);
-  fnz_status status = transposed_add(&t, text, kernel, count);
+  const fnzi_cuda_kernel shape = {NULL, group->nlanes, THREADS, FNZI_CUDA_GRID_BLOCKS, 0};
+  fnz_status status = transposed_measure(&t);
+  *count = t.all;
+  if (status == FNZ_OK)
+    status = transposed_put_body(&t, text);
+  if (status == FNZ_OK)
+    status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, kernel);
   fnz_buffer_free(ctx, &body);
   return status;
 }
