@@ -40,20 +40,16 @@ static fnz_status allocate_inputs(fnz_workspace *ws) {
   return FNZ_OK;
 }
 
-/* The CPU computes all of it, or a step that reads the input. */
-static bool is_read(const fnzi_stp_binding *b, size_t i) {
-  const fnzi_dev_binding *d = b->device;
-  return !d->has_device_steps || b->has_interpreted || d->schedule.host_reads[i];
-}
-
 static fnz_status caller_copy_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
   const fnzi_cuda_device *device = ws->exe->device;
+  const fnzi_dev_binding *d = b->device;
+  all = all || !d->has_device_steps || b->has_interpreted; /* else what a step of the CPU reads */
   if (!ws->stream)
     FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
     const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
     bool is_input = buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE;
-    if (is_input && ws->device_in[buffer->input] && (all || is_read(b, i)))
+    if (is_input && ws->device_in[buffer->input] && (all || d->schedule.host_reads[i]))
       FNZ_TRY(fnzi_cuda_copy_out(ws->ctx, device, ws->inputs[buffer->input].start,
                                  ws->device_in[buffer->input], ws->inputs[buffer->input].bytes,
                                  ws->stream));

@@ -69,20 +69,6 @@ typedef struct behind {
   bool library_state; /* a library writes to the state */
 } behind;
 
-static void see_step(fnzi_dev_builder *m, size_t i, bool flagged, behind *b) {
-  const fnzi_dev_work *work = &m->d->works[i];
-  targets to = targets_of(&m->b->plan, &m->b->plan.steps.data[i]);
-  if (to.state && work->on_device && m->d->first_writes == SIZE_MAX)
-    m->d->first_writes = i;
-  if (to.state && flagged && b->first > i)
-    b->first = i;
-  if (b->first > i)
-    return;
-  b->others = b->others || (to.state && to.others);
-  b->library = b->library || calls_library(work);
-  b->library_state = b->library_state || (to.state && calls_library(work));
-}
-
 fnz_status fnzi_dev_works_guard(fnzi_dev_builder *m) {
   const fnzi_pln_plan *plan = &m->b->plan;
   size_t count = plan->steps.count;
@@ -90,8 +76,18 @@ fnz_status fnzi_dev_works_guard(fnzi_dev_builder *m) {
   bool flagged = false;
   m->d->first_writes = SIZE_MAX;
   for (size_t i = 0; i < count; i++) {
-    flagged = flagged || sets_flag(&m->d->works[i]);
-    see_step(m, i, flagged, &b);
+    const fnzi_dev_work *work = &m->d->works[i];
+    targets to = targets_of(plan, &plan->steps.data[i]);
+    flagged = flagged || sets_flag(work);
+    if (to.state && work->on_device && m->d->first_writes == SIZE_MAX)
+      m->d->first_writes = i;
+    if (to.state && flagged && b.first > i)
+      b.first = i;
+    if (b.first > i)
+      continue;
+    b.others = b.others || (to.state && to.others);
+    b.library = b.library || calls_library(work);
+    b.library_state = b.library_state || (to.state && calls_library(work));
   }
   m->d->has_flag = flagged;
   if (b.library_state || (b.library && b.others)) {

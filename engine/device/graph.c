@@ -80,19 +80,15 @@ static fnz_status put_captured(fnz_workspace *ws, const fnzi_stp_binding *b, fnz
              : fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "a kernel is no node of a graph");
 }
 
-static fnz_status put_part(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_captured *part) {
-  for (size_t k = 0; k < part->count; k++)
-    FNZ_TRY(put_captured(ws, b, &part[k]));
-  return FNZ_OK;
-}
-
 static fnz_status capture_part(fnz_workspace *ws, const fnzi_stp_binding *b,
                                fnzi_dev_captured *part) {
   const fnzi_cuda_device *device = b->device->device;
   if (part->count < LEAST_LAUNCHES)
     return FNZ_OK;
   FNZ_TRY(fnzi_cuda_capture_begin(ws->ctx, device, ws->stream));
-  fnz_status status = put_part(ws, b, part);
+  fnz_status status = FNZ_OK;
+  for (size_t k = 0; status == FNZ_OK && k < part->count; k++)
+    status = put_captured(ws, b, &part[k]);
   fnz_status ended = fnzi_cuda_capture_end(ws->ctx, device, ws->stream, &part->graph);
   return status == FNZ_OK ? ended : status;
 }
@@ -190,16 +186,6 @@ static fnz_status capture_anew(fnz_workspace *ws, const fnzi_stp_binding *b,
   return run_plain(ws, b, stretch);
 }
 
-/* Runs a stretch whose graph has too many other addresses. If runs alternate between two states,
- * the graph serves one of them. */
-static fnz_status run_missed(fnz_workspace *ws, const fnzi_stp_binding *b,
-                             fnzi_dev_stretch *stretch) {
-  if (stretch->recaptures == MOST_RECAPTURES || ++stretch->missed < MOST_MISSED)
-    return run_plain(ws, b, stretch);
-  stretch->recaptures++;
-  return capture_anew(ws, b, stretch);
-}
-
 static fnz_status run_captured(fnz_workspace *ws, const fnzi_stp_binding *b,
                                fnzi_dev_stretch *stretch) {
   bool same = stretch->version == b->device->version && stretch->ndraws == 0, moved = false;
@@ -209,8 +195,13 @@ static fnz_status run_captured(fnz_workspace *ws, const fnzi_stp_binding *b,
     changed += count_changed(ws, b, &all[k], &moved);
   if (moved)
     return capture_anew(ws, b, stretch);
-  if (changed > MOST_CHANGED + (size_t)stretch->ndraws)
-    return run_missed(ws, b, stretch);
+  if (changed > MOST_CHANGED + (size_t)stretch->ndraws) {
+    /* If runs alternate between two states, the graph serves one of them. */
+    if (stretch->recaptures == MOST_RECAPTURES || ++stretch->missed < MOST_MISSED)
+      return run_plain(ws, b, stretch);
+    stretch->recaptures++;
+    return capture_anew(ws, b, stretch);
+  }
   stretch->missed = 0;
   for (size_t k = 0; changed && k < stretch->nlaunches; k += all[k].count)
     FNZ_TRY(update(ws, b, &all[k]));

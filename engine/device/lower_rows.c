@@ -162,16 +162,12 @@ static bool rounds_input(const fnzi_krn_call *call) {
   }
 }
 
-static fnzi_meta_row_code code_of(const fnzi_krn_call *call) {
-  return (fnzi_meta_row_code){.kernel = call->row->run,
-                              .mode = call->row->mode,
-                              .dtype = fnzi_krn_call_geometry(call, 0)->dtype,
-                              .parameter = fnzi_meta_row_parameter(call)};
-}
-
 static fnz_status close_rows(row_group *w, const uint16_t in[FNZI_ROW_OPERANDS], bool fits,
                              fnzi_dev_work *out) {
-  const fnzi_meta_row_code code = code_of(w->call);
+  const fnzi_meta_row_code code = {.kernel = w->call->row->run,
+                                   .mode = w->call->row->mode,
+                                   .dtype = fnzi_krn_call_geometry(w->call, 0)->dtype,
+                                   .parameter = fnzi_meta_row_parameter(w->call)};
   uint16_t results[FNZI_ROW_RESULTS] = {0};
   fnz_dtype dtype = w->call->outputs[0]->place.dtype;
   if (fits && !fnzi_dev_rows_code(&w->r, &code, dtype, w->length, in, results))

@@ -100,20 +100,6 @@ static bool is_replaced(const fnz_workspace *ws, uint32_t k) {
   return own && ws->inputs[k].start != own;
 }
 
-/* Copies to the device, for this run, the weights that the caller has replaced. */
-static fnz_status allocate_replaced(fnz_workspace *ws, const fnzi_stp_binding *b) {
-  size_t bytes = 0, offset;
-  fnzi_cuda_free(ws->exe->device, ws->replaced_weights);
-  ws->replaced_weights = 0;
-  for (size_t i = 0; i < b->plan.buffers.count; i++) {
-    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
-    if (b->device->used[i] && buffer->kind == FNZI_PLN_CONST && is_replaced(ws, buffer->input) &&
-        !fnzi_dev_reserve(FNZI_DEV_APART, buffer->bytes, &offset, &bytes))
-      return fnzi_no_memory(ws->ctx);
-  }
-  return fnzi_cuda_allocate(ws->ctx, ws->exe->device, bytes, &ws->replaced_weights);
-}
-
 /* --- Filling ------------------------------------------------------------------------------------
  */
 /* *packed: some input waits for the copy of the small ones. */
@@ -179,28 +165,33 @@ static fnz_status keep(fnz_workspace *ws, const fnzi_stp_binding *b, bool back) 
   return FNZ_OK;
 }
 
-/* Advances d->version if an address changed since the last run. While it stays, launches need no
- * check. */
-static void note_addresses(const fnz_workspace *ws, const fnzi_stp_binding *b) {
-  fnzi_dev_binding *d = b->device;
-  size_t bytes = b->plan.buffers.count * sizeof *d->addresses;
-  bool same = d->version > 0 && d->last_block == ws->device_block &&
-              (bytes == 0 || memcmp(d->addresses, d->last_addresses, bytes) == 0);
-  if (same)
-    return;
-  if (bytes)
-    memcpy(d->last_addresses, d->addresses, bytes);
-  d->last_block = ws->device_block;
-  d->version++;
-}
-
 fnz_status fnzi_dev_upload(fnz_workspace *ws, fnzi_stp_binding *b) {
-  FNZ_TRY(allocate_block(ws, b->device));
-  FNZ_TRY(allocate_replaced(ws, b));
+  fnzi_dev_binding *d = b->device;
+  size_t replaced = 0, offset; /* weights that the caller has replaced are copied for this run */
+  FNZ_TRY(allocate_block(ws, d));
+  fnzi_cuda_free(ws->exe->device, ws->replaced_weights);
+  ws->replaced_weights = 0;
+  for (size_t i = 0; i < b->plan.buffers.count; i++) {
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+    if (d->used[i] && buffer->kind == FNZI_PLN_CONST && is_replaced(ws, buffer->input) &&
+        !fnzi_dev_reserve(FNZI_DEV_APART, buffer->bytes, &offset, &replaced))
+      return fnzi_no_memory(ws->ctx);
+  }
+  FNZ_TRY(fnzi_cuda_allocate(ws->ctx, ws->exe->device, replaced, &ws->replaced_weights));
   FNZ_TRY(fill_buffers(ws, b));
   FNZ_TRY(fnzi_dev_state_fill(ws, b));
   FNZ_TRY(fnzi_dev_tables_fill(ws, b));
-  note_addresses(ws, b);
+  /* Advances d->version if an address changed since the last run. While it stays, launches need no
+   * check. */
+  size_t bytes = b->plan.buffers.count * sizeof *d->addresses;
+  bool same = d->version > 0 && d->last_block == ws->device_block &&
+              (bytes == 0 || memcmp(d->addresses, d->last_addresses, bytes) == 0);
+  if (!same) {
+    if (bytes)
+      memcpy(d->last_addresses, d->addresses, bytes);
+    d->last_block = ws->device_block;
+    d->version++;
+  }
   return keep(ws, b, false);
 }
 

@@ -46,27 +46,22 @@ bool fnzi_dev_answer_next(fnzi_dev_builder *m) {
   return k < other->answers.count && other->answers.data[k];
 }
 
-static fnz_status plan_and_compare(fnz_workspace *ws, fnzi_dev_compare *compare, bool with_state) {
-  fnzi_stp_binding *other;
-  FNZI_NEW(&ws->run_arena, 1, &other);
-  fnz_status status = fnzi_bnd_plan(ws, other, with_state);
-  if (status == FNZ_OK && other->owned)
-    status = compare(ws, other, &ws->other_sizes->tables);
-  fnzi_bnd_drop(ws, other);
-  return status;
-}
-
 /* Plans at nearby sizes. Sizes for which planning fails are skipped. */
 static fnz_status compare_near(fnz_workspace *ws, uint32_t choice, fnzi_dev_compare *compare,
                                bool with_state) {
   const fnz_error had = ws->ctx->error;
   fnzi_stp_run_input *own = ws->inputs, *nearby;
+  fnzi_stp_binding *other;
   bool found;
   FNZ_TRY(fnzi_stp_sizes_near(ws, choice, &nearby, &found));
   if (!found)
     return FNZ_OK;
+  FNZI_NEW(&ws->run_arena, 1, &other);
   ws->inputs = nearby;
-  fnz_status status = plan_and_compare(ws, compare, with_state);
+  fnz_status status = fnzi_bnd_plan(ws, other, with_state);
+  if (status == FNZ_OK && other->owned)
+    status = compare(ws, other, &ws->other_sizes->tables);
+  fnzi_bnd_drop(ws, other);
   ws->inputs = own;
   if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL)
     return status;

@@ -103,20 +103,19 @@ static fnz_status on_host(scheduler *r, const fnzi_pln_step *step, fnzi_dev_plac
 
 /* --- The end ------------------------------------------------------------------------------------
  */
-static bool is_on_host(const scheduler *r, const fnz_arg *arg, const fnzi_pln_location *location) {
-  const fnzi_pln_location *p = arg->tag == FNZ_ARG_VALUE ? &r->plan->locations[arg->u.value] : NULL;
-  return is_constant(r->plan, location) ||
-         (p && r->on_host[arg->u.value] && fnzi_pln_location_equal(*p, *location));
-}
-
 static fnz_status find_outputs(scheduler *r, const bool *stays, fnzi_dev_schedule *out) {
   FNZI_NEW(r->arena, r->plan->noutputs, &out->outputs);
   for (uint32_t k = 0; k < r->plan->noutputs; k++) {
     const fnzi_pln_location *location = &r->plan->outputs[k];
-    if (fnzi_pln_has_memory(r->plan, *location) && is_constant(r->plan, location))
+    const fnz_arg *arg = &r->graph->outputs[k];
+    if (!fnzi_pln_has_memory(r->plan, *location))
+      continue;
+    bool is_there = is_constant(r->plan, location); /* already in the CPU's memory */
+    if (is_there)
       r->host_reads[location->buffer] = true;
-    if (fnzi_pln_has_memory(r->plan, *location) && !stays[k] &&
-        !is_on_host(r, &r->graph->outputs[k], location))
+    else if (arg->tag == FNZ_ARG_VALUE && r->on_host[arg->u.value])
+      is_there = fnzi_pln_location_equal(r->plan->locations[arg->u.value], *location);
+    if (!stays[k] && !is_there)
       out->outputs[out->noutputs++] = k;
   }
   return FNZ_OK;

@@ -205,13 +205,10 @@ static fnz_status restore(const running *r, fnz_status failed) {
                    "%s; and the state could not be restored: it is lost", had.message);
 }
 
-static fnz_status prepare(const running *r) {
-  FNZ_TRY(fnzi_dev_upload(r->ws, r->b));
-  return r->ws->host_absent ? FNZ_OK : fnzi_bnd_undo_keep(r->ws, r->b);
-}
-
 static fnz_status run(const running *r) {
-  fnz_status ready = prepare(r);
+  fnz_status ready = fnzi_dev_upload(r->ws, r->b);
+  if (ready == FNZ_OK && !r->ws->host_absent)
+    ready = fnzi_bnd_undo_keep(r->ws, r->b);
   if (ready != FNZ_OK)
     return let_go(r, ready);
   fnz_status status = run_steps(r);

@@ -35,14 +35,6 @@ static void put_number(fnzi_dev_builder *m, fnzi_dev_tables *t, int64_t number) 
   put_word(m, t, FNZI_DEV_AT_NOTHING, number);
 }
 
-static void put_set(fnzi_dev_builder *m, fnzi_dev_tables *t, const fnzi_tile_program *tile,
-                    const set *s, int64_t before) {
-  put_number(m, t, before);
-  put_number(m, t, s->count);
-  for (uint32_t k = 0; k < tile->nlanes; k++)
-    put_word(m, t, fnzi_dev_memory_of(m->b, tile->lanes[k].storage), tile->lanes[k].offset);
-}
-
 /* Writes the table of all sets that share the kernel of set `first`, and adds its launch. */
 static fnz_status put_table(fnzi_dev_builder *m, size_t step, const set *sets, uint32_t count,
                             uint32_t first, fnzi_dev_work *out) {
@@ -59,7 +51,11 @@ static fnz_status put_table(fnzi_dev_builder *m, size_t step, const set *sets, u
   blocks = 0;
   for (uint32_t k = first; k < count; k++)
     if (sets[k].count && are_alike(&sets[k], &sets[first])) {
-      put_set(m, t, tile_of(m, step + k), &sets[k], blocks);
+      const fnzi_tile_program *tile = tile_of(m, step + k);
+      put_number(m, t, blocks);
+      put_number(m, t, sets[k].count);
+      for (uint32_t l = 0; l < tile->nlanes; l++)
+        put_word(m, t, fnzi_dev_memory_of(m->b, tile->lanes[l].storage), tile->lanes[l].offset);
       blocks += sets[k].blocks;
     }
   fnzi_cuda_text_numbers_set(&m->text, sets[first].numbers, sets[first].nnumbers);
@@ -95,28 +91,13 @@ static fnz_status grow(fnzi_dev_builder *m, size_t step, uint32_t count) {
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
-/* Finds the first set that is a line of several elements; NULL if there is none. */
-static const fnzi_tile_program *find_line(const fnzi_dev_builder *m, size_t step, uint32_t count) {
-  for (uint32_t k = 0; k < count; k++)
-    if (tile_of(m, step + k)->rank == 1 && tile_of(m, step + k)->count > 1)
-      return tile_of(m, step + k);
-  return NULL;
-}
-
-/* Gives a set of one element the strides of `line`, a longer set, so that both get the same text.
- * Its own strides are never used, but would show in the text which operands repeat. */
-static void is_along(const fnzi_tile_program *tile, const fnzi_tile_program *line,
-                     fnzi_cuda_group *g) {
-  if (tile->count != 1 || tile->rank != 1 || !line || line->nlanes != g->nlanes)
-    return;
-  for (uint32_t k = 0; k < g->nlanes; k++)
-    g->lanes[k].strides[0] = line->lanes[k].strides[0];
-}
-
 fnz_status fnzi_dev_work_sets(fnzi_dev_builder *m, size_t step, uint32_t count,
                               fnzi_dev_work *works) {
-  const fnzi_tile_program *line = find_line(m, step, count);
+  const fnzi_tile_program *line = NULL; /* the first set that is a line of several elements */
   set *sets;
+  for (uint32_t k = 0; k < count && !line; k++)
+    if (tile_of(m, step + k)->rank == 1 && tile_of(m, step + k)->count > 1)
+      line = tile_of(m, step + k);
   FNZI_NEW(&m->ws->scratch, count, &sets);
   FNZ_TRY(grow(m, step, count));
   for (uint32_t k = 0; k < count; k++) {
@@ -124,7 +105,11 @@ fnz_status fnzi_dev_work_sets(fnzi_dev_builder *m, size_t step, uint32_t count,
     fnzi_cuda_group g;
     works[k] = (fnzi_dev_work){.on_device = true};
     FNZ_TRY(fnzi_dev_describe_tile(m, tile, &g));
-    is_along(tile, line, &g);
+    /* One element gets the strides of `line`, so that both get the same text. Its own are never
+     * used, but would show in the text which operands repeat. */
+    bool is_one = tile->count == 1 && tile->rank == 1 && line && line->nlanes == g.nlanes;
+    for (uint32_t l = 0; is_one && l < g.nlanes; l++)
+      g.lanes[l].strides[0] = line->lanes[l].strides[0];
     if (tile->count) {
       set *out = &sets[k];
       int64_t *numbers;

@@ -73,18 +73,6 @@ static size_t behind_flag(const fnzi_dev_binding *d) {
   return d->flag + (d->has_flag ? FNZI_DEV_FLAG : 0);
 }
 
-/* Unless the last run on this memory was one of the binding, and found the flag zero. */
-static fnz_status fill_outputs(const fnz_workspace *ws, const fnzi_stp_binding *b) {
-  const fnzi_dev_binding *d = b->device;
-  size_t behind = behind_flag(d), end = d->small.is_downloaded ? d->small.end : behind;
-  if (end == d->flag || (ws->small_owner == b && ws->small_end >= end))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_cuda_fill(ws->ctx, ws->exe->device, ws->device_block + d->flag, 0, behind - d->flag,
-                         ws->stream));
-  return fnzi_cuda_fill(ws->ctx, ws->exe->device, ws->device_block + behind, UNWRITTEN,
-                        end - behind, ws->stream);
-}
-
 fnz_status fnzi_dev_small_up(fnz_workspace *ws, fnzi_stp_binding *b, bool any_input) {
   fnzi_dev_small *s = &b->device->small;
   /* Whether the CPU needs a small output. */
@@ -94,7 +82,14 @@ fnz_status fnzi_dev_small_up(fnz_workspace *ws, fnzi_stp_binding *b, bool any_in
     is_downloaded = fnzi_dev_small_is_output(b, d->outputs[k].buffer) &&
                     !fnzi_dev_is_direct(ws, b, d->schedule.outputs[k]);
   s->is_downloaded = is_downloaded;
-  FNZ_TRY(fill_outputs(ws, b));
+  size_t behind = behind_flag(d), end = is_downloaded ? s->end : behind;
+  /* Unless the last run on this memory was one of the binding, and found the flag zero. */
+  if (end != d->flag && !(ws->small_owner == b && ws->small_end >= end)) {
+    FNZ_TRY(fnzi_cuda_fill(ws->ctx, ws->exe->device, ws->device_block + d->flag, 0,
+                           behind - d->flag, ws->stream));
+    FNZ_TRY(fnzi_cuda_fill(ws->ctx, ws->exe->device, ws->device_block + behind, UNWRITTEN,
+                           end - behind, ws->stream));
+  }
   ws->small_owner = NULL; /* until the run has ended well */
   return any_input ? fnzi_cuda_copy_in(ws->ctx, ws->exe->device, ws->device_block + s->start,
                                        fnzi_dev_small_at(ws, b, s->start), s->inputs_end - s->start,

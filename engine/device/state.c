@@ -3,13 +3,6 @@
  * computes with it. */
 #include "engine/device/device.h"
 
-static const fnzi_pln_buffer *states_buffer(const fnz_workspace *ws, const fnzi_stp_binding *b,
-                                            size_t i) {
-  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
-  bool is = ws->state && buffer->kind == FNZI_PLN_STATE && ws->exe->inputs[buffer->input].in_state;
-  return is && buffer->bytes ? buffer : NULL;
-}
-
 /* --- Memory of the caller's ---------------------------------------------------------------------
  */
 static bool is_memory(const fnz_executable_state *s, uint32_t k) {
@@ -144,13 +137,6 @@ static fnz_status copy_up(fnz_context *ctx, const fnz_executable_state *s, void 
   return FNZ_OK;
 }
 
-static bool is_whole(const fnz_executable_state *s) {
-  bool is = true;
-  for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++)
-    is = is && (!is_memory(s, k) || s->device->addresses[k]);
-  return is;
-}
-
 static fnz_status allocate_all(const fnz_executable_state *s) {
   fnzi_stp_device_state *d = s->device;
   for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++) {
@@ -164,8 +150,11 @@ static fnz_status allocate_all(const fnz_executable_state *s) {
 }
 
 static fnz_status show(fnz_context *ctx, const fnz_executable_state *s) {
+  bool has_all = true;
   FNZ_TRY(check_not_lost(ctx, s->device));
-  if (s->device->caller_on_device || is_whole(s)) {
+  for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++)
+    has_all = has_all && (!is_memory(s, k) || s->device->addresses[k]);
+  if (s->device->caller_on_device || has_all) {
     s->device->caller_on_device = true;
     return FNZ_OK;
   }
@@ -210,8 +199,9 @@ fnz_status fnzi_dev_state_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   if (d)
     FNZ_TRY(check_not_lost(ws->ctx, d));
   for (size_t i = 0; d && i < b->plan.buffers.count; i++) {
-    const fnzi_pln_buffer *buffer = states_buffer(ws, b, i);
-    if (!buffer)
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+    if (buffer->kind != FNZI_PLN_STATE || !ws->exe->inputs[buffer->input].in_state ||
+        !buffer->bytes)
       continue;
     if (d->addresses[buffer->input] == 0)
       FNZ_TRY(upload(ws, buffer, b->storages[i].data));

@@ -73,16 +73,12 @@ typedef struct copy {
   int64_t from_offset, to_offset;
 } copy;
 
-/* The largest size of an element, at most 16, that all is a multiple of. */
-static size_t unit_of(const copy *c) {
-  uint64_t all = (uint64_t)c->cell | (uint64_t)c->from_offset | (uint64_t)c->to_offset | 16;
-  for (uint32_t d = 0; d < c->rank; d++)
-    all |= (uint64_t)c->dims[d].from | (uint64_t)c->dims[d].to;
-  return (size_t)(all & (~all + 1));
-}
-
 static fnz_status add_copy(fnzi_dev_builder *m, copy *c, fnzi_dev_work *out) {
-  size_t unit = unit_of(c);
+  /* The largest size of an element, at most 16, that all is a multiple of. */
+  uint64_t bits = (uint64_t)c->cell | (uint64_t)c->from_offset | (uint64_t)c->to_offset | 16;
+  for (uint32_t d = 0; d < c->rank; d++)
+    bits |= (uint64_t)c->dims[d].from | (uint64_t)c->dims[d].to;
+  size_t unit = (size_t)(bits & (~bits + 1));
   int64_t sizes[FNZ_MAX_RANK + 1], from[FNZ_MAX_RANK + 1], to[FNZ_MAX_RANK + 1];
   const fnzi_dev_operand operands[] = {{c->from, c->from_offset}, {c->to, c->to_offset}};
   if (c->cell > unit || c->rank == 0)
@@ -283,18 +279,6 @@ static fnz_status find_schedule(fnzi_dev_builder *m) {
   return fnzi_dev_schedule_find(&m->b->arena, plan, device, stays_on_device, &m->d->schedule);
 }
 
-static fnz_status text_make(fnzi_dev_builder *m) {
-  m->text.tables = NULL; /* what only copies windows follows */
-  if (!m->d->has_device_steps)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_dev_works_guard(m));
-  FNZ_TRY(find_schedule(m));
-  fnzi_dev_works_number_draws(m);
-  FNZ_TRY(make_transfers(m));
-  return fnzi_cuda_program_make(m->ws->ctx, m->ws->exe->device, &m->b->arena, &m->text,
-                                &m->d->program);
-}
-
 static fnz_status open_builder(fnzi_dev_builder *m) {
   FNZI_NEW(&m->b->arena, 1, &m->b->device);
   m->d = m->b->device;
@@ -345,7 +329,15 @@ static fnz_status make_all(fnzi_dev_builder *m) {
   }
   if (m->text.tables)
     fnzi_cuda_tables_fix(m->text.tables);
-  return text_make(m);
+  m->text.tables = NULL; /* what only copies windows follows */
+  if (!m->d->has_device_steps)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_dev_works_guard(m));
+  FNZ_TRY(find_schedule(m));
+  fnzi_dev_works_number_draws(m);
+  FNZ_TRY(make_transfers(m));
+  return fnzi_cuda_program_make(m->ws->ctx, m->ws->exe->device, &m->b->arena, &m->text,
+                                &m->d->program);
 }
 
 fnz_status fnzi_dev_texts(fnz_workspace *ws, fnzi_stp_binding *b) {

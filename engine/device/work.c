@@ -117,28 +117,25 @@ void fnzi_dev_works_number_draws(fnzi_dev_builder *m) {
   }
 }
 
-static fnz_status guard(fnzi_dev_builder *m, fnzi_dev_launch *l) {
-  uint32_t *buffers, count = l->noperands;
-  int64_t *offsets;
-  if (l->count == 0)
-    return FNZ_OK;
-  if (count == FNZI_DEV_OPERANDS)
-    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a kernel has no operand to spare");
-  FNZ_TRY(fnzi_cuda_text_guard(m->ws->ctx, &m->text, l->kernel, &l->kernel));
-  FNZI_NEW(&m->b->arena, count + 1, &buffers);
-  FNZI_NEW(&m->b->arena, count + 1, &offsets);
-  memcpy(buffers, l->buffers, count * sizeof *buffers);
-  memcpy(offsets, l->offsets, count * sizeof *offsets);
-  buffers[count] = FNZI_DEV_AT_FLAG;
-  l->buffers = buffers;
-  l->offsets = offsets;
-  l->noperands++;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_dev_work_guard(fnzi_dev_builder *m, fnzi_dev_work *work) {
-  for (uint32_t k = 0; k < work->nlaunches; k++)
-    FNZ_TRY(guard(m, &work->launches[k]));
+  for (uint32_t k = 0; k < work->nlaunches; k++) {
+    fnzi_dev_launch *l = &work->launches[k];
+    uint32_t *buffers, count = l->noperands;
+    int64_t *offsets;
+    if (l->count == 0)
+      continue;
+    if (count == FNZI_DEV_OPERANDS)
+      return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a kernel has no operand to spare");
+    FNZ_TRY(fnzi_cuda_text_guard(m->ws->ctx, &m->text, l->kernel, &l->kernel));
+    FNZI_NEW(&m->b->arena, count + 1, &buffers);
+    FNZI_NEW(&m->b->arena, count + 1, &offsets);
+    memcpy(buffers, l->buffers, count * sizeof *buffers);
+    memcpy(offsets, l->offsets, count * sizeof *offsets);
+    buffers[count] = FNZI_DEV_AT_FLAG;
+    l->buffers = buffers;
+    l->offsets = offsets;
+    l->noperands++;
+  }
   return FNZ_OK;
 }
 
