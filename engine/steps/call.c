@@ -175,21 +175,6 @@ static const unsigned char *weight_start(const builder *m, const fnzi_krn_array 
   return !in->weight ? NULL : fnzi_stp_weight_start(in);
 }
 
-static fnz_status make_own(builder *m, fnzi_stp_thunk *thunk) {
-  enum { MOST = 32 }; /* arguments that have a bit */
-  fnzi_krn_call *call = &thunk->u.kernel.call;
-  for (uint32_t i = 0; i < call->op->nparams && i < MOST && !thunk->u.kernel.prepared; i++) {
-    const fnzi_krn_array *a = fnzi_krn_arg_array(&call->args[i]);
-    const unsigned char *start = a ? weight_start(m, a) : NULL;
-    if (!start)
-      continue;
-    FNZI_NEW(m->arena, 1, &thunk->u.kernel.prepared);
-    *thunk->u.kernel.prepared = (fnzi_stp_prepared){.storage = a->storage, .start = start};
-    call->lasting = 1u << i;
-  }
-  return FNZ_OK;
-}
-
 void fnzi_stp_prepared_end(fnz_workspace *ws, fnzi_stp_binding *b) {
   for (size_t i = 0; i < b->thunks.count; i++) {
     const fnzi_stp_thunk *thunk = &b->thunks.data[i];
@@ -204,17 +189,6 @@ void fnzi_stp_prepared_end(fnz_workspace *ws, fnzi_stp_binding *b) {
 static const fnz_geometry *call_geometry_of(void *user, const fnz_arg *arg) {
   (void)user;
   return &fnzi_krn_arg_array(arg)->geometry;
-}
-
-/* Fills in the arrays of the results. Returns false if a value has no array. */
-static bool have_results(const builder *m, fnzi_krn_array **outputs) {
-  bool have = true;
-  for (size_t k = 0; have && k < m->nresults; k++) {
-    bool is_value = m->results[k].tag == FNZ_ARG_VALUE;
-    outputs[k] = is_value ? m->b->values[m->results[k].u.value] : NULL;
-    have = outputs[k] != NULL;
-  }
-  return have;
 }
 
 /* Returns the facts about the kind of the node. NULL for data-dependent sizes, with which arrays
@@ -242,7 +216,12 @@ static fnz_status run_shape(builder *m, fnzi_krn_call *call, const fnzi_kernel *
  * all nodes of a kind. If a node has all its results, it needs nothing else. */
 static fnz_status shape_known(builder *m, fnzi_krn_call *call, const fnzi_kernel *row,
                               fnzi_krn_array **outputs, bool *fits) {
-  bool have = have_results(m, outputs);
+  bool have = true;
+  for (size_t k = 0; have && k < m->nresults; k++) {
+    bool is_value = m->results[k].tag == FNZ_ARG_VALUE;
+    outputs[k] = is_value ? m->b->values[m->results[k].u.value] : NULL;
+    have = outputs[k] != NULL;
+  }
   fnzi_stp_kind_facts *shaped = shaped_of(m);
   *fits = have && shaped && shaped->has_fit;
   if (!*fits)
@@ -287,10 +266,21 @@ static fnz_status call_fill_call(builder *m, const fnzi_kernel *row, fnzi_krn_ca
 
 static fnz_status make_kernel(builder *m, const fnzi_kernel *row, fnzi_stp_thunk *thunk,
                               bool *fits) {
+  enum { MOST = 32 }; /* arguments that have a bit */
+  fnzi_krn_call *call = &thunk->u.kernel.call;
   *thunk = (fnzi_stp_thunk){.kind = FNZI_STP_THUNK_KERNEL, .node = thunk->node};
-  FNZ_TRY(call_fill_call(m, row, &thunk->u.kernel.call, fits));
+  FNZ_TRY(call_fill_call(m, row, call, fits));
   thunk->u.kernel.kernel = thunk->u.kernel.call.kernels->runs[row->run];
-  return make_own(m, thunk);
+  for (uint32_t i = 0; i < call->op->nparams && i < MOST && !thunk->u.kernel.prepared; i++) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(&call->args[i]);
+    const unsigned char *start = a ? weight_start(m, a) : NULL;
+    if (!start)
+      continue;
+    FNZI_NEW(m->arena, 1, &thunk->u.kernel.prepared);
+    *thunk->u.kernel.prepared = (fnzi_stp_prepared){.storage = a->storage, .start = start};
+    call->lasting = 1u << i;
+  }
+  return FNZ_OK;
 }
 
 /* --- Other operators ----------------------------------------------------------------------------

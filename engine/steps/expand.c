@@ -250,15 +250,6 @@ static fnz_status expand_node(expander *e, bool *done) {
 
 /* --- A graph -------------------------------------------------------------------------------------
  */
-/* The node stays, except that an attention reads heads where they lie. */
-static fnz_status keep_node(expander *e) {
-  fnzi_node node = e->graph->nodes.data[e->node];
-  uint64_t heads[2];
-  if (e->for_groups && fnzi_stp_heads_find(e->graph, &node, heads))
-    FNZ_TRY(fnzi_stp_heads_join(e->arena, &e->graph->nodes.data[e->node], heads, &node));
-  return add_node(e, node);
-}
-
 static fnz_status expand_nodes(expander *e) {
   FNZI_RESERVE(e->ctx, &e->out.values, e->graph->values.count);
   memcpy(e->out.values.data, e->graph->values.data,
@@ -272,8 +263,15 @@ static fnz_status expand_nodes(expander *e) {
     if (done && !(unread && unread[e->node]))
       FNZ_TRY(expand_node(e, &done));
     fnzi_arena_reset(&e->scratch);
-    if (!done)
-      FNZ_TRY(keep_node(e));
+    if (!done) {
+      /* The node stays, except that an attention reads heads where they lie. */
+      const fnzi_node *old = &e->graph->nodes.data[e->node];
+      fnzi_node node = *old;
+      uint64_t heads[2];
+      if (e->for_groups && fnzi_stp_heads_find(e->graph, &node, heads))
+        FNZ_TRY(fnzi_stp_heads_join(e->arena, old, heads, &node));
+      FNZ_TRY(add_node(e, node));
+    }
   }
   return FNZ_OK;
 }

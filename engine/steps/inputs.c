@@ -17,19 +17,6 @@ fnz_status fnzi_stp_extent_bytes(fnz_context *ctx, const fnz_geometry *g, size_t
 
 /* --- Weights and state --------------------------------------------------------------------------
  */
-static fnz_status set_weight(fnz_workspace *ws, uint32_t k, const fnz_executable_state *state) {
-  const fnzi_stp_input *in = &ws->exe->inputs[k];
-  fnzi_stp_run_input *input = &ws->inputs[k];
-  *input = (fnzi_stp_run_input){.layout = value_of(ws, k)->geometry};
-  if (in->weight) {
-    input->layout = in->weight->geometry;
-    input->start = fnzi_stp_weight_start(in);
-  }
-  if (state && in->in_state)
-    input->start = state->has_values[k] ? state->starts[k] : NULL;
-  return fnzi_stp_extent_bytes(ws->ctx, input->layout, &input->bytes);
-}
-
 void fnzi_stp_inputs_set_state(fnz_workspace *ws) {
   const fnz_executable_state *s = ws->state;
   for (uint32_t k = 0; k < fnzi_graph_main(ws->exe->program)->ninputs; k++)
@@ -37,8 +24,24 @@ void fnzi_stp_inputs_set_state(fnz_workspace *ws) {
       ws->inputs[k].start = s->has_values[k] ? s->starts[k] : NULL;
 }
 
-/* Constants that were computed when the program was compiled. */
-static fnz_status set_constants(fnz_workspace *ws) {
+fnz_status fnzi_stp_inputs_set_weights(fnz_workspace *ws, const fnz_executable_state *state) {
+  ws->state = state;
+  ws->on_device = ws->host_absent = false;
+  for (uint32_t k = 0; k < fnzi_graph_main(ws->exe->program)->ninputs; k++) {
+    const fnzi_stp_input *in = &ws->exe->inputs[k];
+    fnzi_stp_run_input *input = &ws->inputs[k];
+    if (!in->is_tensor || in->is_passed)
+      continue;
+    *input = (fnzi_stp_run_input){.layout = value_of(ws, k)->geometry};
+    if (in->weight) {
+      input->layout = in->weight->geometry;
+      input->start = fnzi_stp_weight_start(in);
+    }
+    if (state && in->in_state)
+      input->start = state->has_values[k] ? state->starts[k] : NULL;
+    FNZ_TRY(fnzi_stp_extent_bytes(ws->ctx, input->layout, &input->bytes));
+  }
+  /* Constants that were computed when the program was compiled. */
   for (uint32_t k = fnzi_graph_main(ws->exe->program)->ninputs; k < ws->exe->ninputs; k++) {
     const fnzi_stp_input *in = &ws->exe->inputs[k];
     fnzi_stp_run_input *input = &ws->inputs[k];
@@ -47,15 +50,6 @@ static fnz_status set_constants(fnz_workspace *ws) {
     FNZ_TRY(fnzi_stp_extent_bytes(ws->ctx, input->layout, &input->bytes));
   }
   return FNZ_OK;
-}
-
-fnz_status fnzi_stp_inputs_set_weights(fnz_workspace *ws, const fnz_executable_state *state) {
-  ws->state = state;
-  ws->on_device = ws->host_absent = false;
-  for (uint32_t k = 0; k < fnzi_graph_main(ws->exe->program)->ninputs; k++)
-    if (ws->exe->inputs[k].is_tensor && !ws->exe->inputs[k].is_passed)
-      FNZ_TRY(set_weight(ws, k, state));
-  return set_constants(ws);
 }
 
 fnz_status fnzi_stp_inputs_set_bound(fnz_workspace *ws, const fnzi_run_binding *b, uint32_t k) {
@@ -119,17 +113,6 @@ static fnz_status set_memory(fnz_workspace *ws, uint32_t k, const fnz_memory *me
   return fnzi_stp_extent_bytes(ws->ctx, layout, &input->bytes);
 }
 
-static fnz_status set_scalar(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
-  const fnzi_symbol *symbol = &ws->exe->program->symbols.data[value_of(ws, k)->symbol];
-  fnzi_stp_run_input *input = &ws->inputs[k];
-  *input = (fnzi_stp_run_input){.scalar = symbol->hint, .has_scalar = symbol->has_hint};
-  if (!memory->data)
-    return FNZ_OK;
-  input->has_scalar = true;
-  memcpy(&input->scalar, memory->data, sizeof input->scalar);
-  return FNZ_OK;
-}
-
 /* Checks that inputs that share memory start at one address. An input that only represents the
  * memory gets that address. */
 static fnz_status check_shared(fnz_workspace *ws, uint32_t k) {
@@ -159,8 +142,16 @@ fnz_status fnzi_stp_inputs_set(fnz_workspace *ws, const fnz_memory *inputs) {
     const fnzi_stp_input *in = &ws->exe->inputs[k];
     if (in->slot == FNZI_PLN_NONE || in->in_state)
       continue;
-    FNZ_TRY(in->is_scalar ? set_scalar(ws, k, &inputs[in->slot])
-                          : set_memory(ws, k, &inputs[in->slot]));
+    if (!in->is_scalar) {
+      FNZ_TRY(set_memory(ws, k, &inputs[in->slot]));
+      continue;
+    }
+    const fnzi_symbol *symbol = &ws->exe->program->symbols.data[value_of(ws, k)->symbol];
+    const void *number = inputs[in->slot].data;
+    ws->inputs[k] =
+        (fnzi_stp_run_input){.scalar = symbol->hint, .has_scalar = symbol->has_hint || number};
+    if (number)
+      memcpy(&ws->inputs[k].scalar, number, sizeof ws->inputs[k].scalar);
   }
   for (uint32_t k = 0; k < fnzi_graph_main(ws->exe->program)->ninputs; k++) {
     const fnzi_stp_input *in = &ws->exe->inputs[k];

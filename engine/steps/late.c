@@ -39,18 +39,6 @@ static bool is_late_node(const fnzi_graph *g, const fnzi_node *node) {
           are_late(g, node->outputs, node->noutputs));
 }
 
-static fnz_status hide_values(fnzi_arena *arena, fnzi_graph *g) {
-  fnzi_value *values;
-  FNZI_NEW(arena, g->values.count, &values);
-  for (size_t v = 0; v < g->values.count; v++) {
-    values[v] = g->values.data[v];
-    values[v].geometry = is_late(&values[v]) ? NULL : values[v].geometry;
-    values[v].symbol = 0;
-  }
-  g->values.data = values;
-  return FNZ_OK;
-}
-
 static fnz_status hide_operators(fnzi_arena *arena, const fnzi_graph *real, fnzi_graph *g) {
   fnzi_node *nodes;
   FNZI_NEW(arena, g->nodes.count, &nodes);
@@ -80,8 +68,15 @@ fnz_status fnzi_stp_late_hide(fnzi_arena *arena, const fnz_program *program,
                               const fnz_program **out) {
   const fnzi_graph *real = fnzi_graph_main(program);
   fnzi_graph g = *real;
+  fnzi_value *values;
   FNZ_TRY(hide_operators(arena, real, &g));
-  FNZ_TRY(hide_values(arena, &g));
+  FNZI_NEW(arena, g.values.count, &values);
+  for (size_t v = 0; v < g.values.count; v++) {
+    values[v] = g.values.data[v];
+    values[v].geometry = is_late(&values[v]) ? NULL : values[v].geometry;
+    values[v].symbol = 0;
+  }
+  g.values.data = values;
   return keep_graph(arena, program, &g, 1, out);
 }
 

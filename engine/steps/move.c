@@ -69,16 +69,6 @@ static bool is_transposed(const dim *dims, uint32_t rank, size_t cell) {
   return false;
 }
 
-static void copy_across(char *to, const char *from, const dim *dims, uint32_t rank, size_t cell) {
-  fnzi_krn_loop loop = {.rank = rank, .operands = 2, .data = {to, (char *)(uintptr_t)from}};
-  for (uint32_t i = 0; i < rank; i++) {
-    loop.sizes[i] = dims[i].size;
-    loop.strides[0][i] = dims[i].to;
-    loop.strides[1][i] = dims[i].from;
-  }
-  fnzi_krn_loop_copy(&loop, cell, NULL);
-}
-
 static void copy_elements(char *to, const char *from, const dim *dims, uint32_t rank, size_t cell) {
   int64_t index[FNZ_MAX_RANK] = {0};
   uint32_t outer = rank - 1;
@@ -87,7 +77,13 @@ static void copy_elements(char *to, const char *from, const dim *dims, uint32_t 
     return;
   }
   if (is_transposed(dims, rank, cell)) {
-    copy_across(to, from, dims, rank, cell);
+    fnzi_krn_loop loop = {.rank = rank, .operands = 2, .data = {to, (char *)(uintptr_t)from}};
+    for (uint32_t i = 0; i < rank; i++) {
+      loop.sizes[i] = dims[i].size;
+      loop.strides[0][i] = dims[i].to;
+      loop.strides[1][i] = dims[i].from;
+    }
+    fnzi_krn_loop_copy(&loop, cell, NULL);
     return;
   }
   for (;;) {

@@ -6,21 +6,6 @@
 #include "program/state_io.h"
 
 /* --- Inputs ----------------------------------------------------------------------------------- */
-static fnz_status name_input(fnz_executable *exe, uint32_t k, fnzi_stp_input *in) {
-  const fnz_input_spec *spec = &exe->program->inputs[k];
-  const char *prefix = spec->kind == FNZ_INPUT_USER        ? "input"
-                       : spec->kind == FNZ_INPUT_PARAMETER ? "parameter"
-                       : spec->kind == FNZ_INPUT_BUFFER    ? "buffer"
-                       : spec->kind == FNZ_INPUT_CONSTANT  ? "buffer"
-                                                           : NULL;
-  const char *target = spec->target;
-  if (!target)
-    target = fnzi_graph_main(exe->program)
-                 ->values.data[fnzi_graph_main(exe->program)->inputs[k].u.value]
-                 .name;
-  return prefix ? fnzi_arena_dotted(&exe->arena, prefix, target, &in->name) : FNZ_OK;
-}
-
 static fnz_status describe_input(fnz_executable *exe, uint32_t k) {
   const fnz_input_spec *spec = &exe->program->inputs[k];
   const fnz_arg *arg = &fnzi_graph_main(exe->program)->inputs[k];
@@ -36,7 +21,15 @@ static fnz_status describe_input(fnz_executable *exe, uint32_t k) {
       spec->kind == FNZ_INPUT_USER || (spec->kind == FNZ_INPUT_MEMORY && in->weight == NULL);
   if (in->is_passed || (in->weight && !in->weight->blob))
     in->weight = NULL;
-  return name_input(exe, k, in);
+  const char *prefix = spec->kind == FNZ_INPUT_USER        ? "input"
+                       : spec->kind == FNZ_INPUT_PARAMETER ? "parameter"
+                       : spec->kind == FNZ_INPUT_BUFFER    ? "buffer"
+                       : spec->kind == FNZ_INPUT_CONSTANT  ? "buffer"
+                                                           : NULL;
+  const char *target = spec->target;
+  if (!target)
+    target = fnzi_graph_main(exe->program)->values.data[arg->u.value].name;
+  return prefix ? fnzi_arena_dotted(&exe->arena, prefix, target, &in->name) : FNZ_OK;
 }
 
 /* --- Final values -------------------------------------------------------------------------------
@@ -210,9 +203,9 @@ static fnz_status add_results(fnz_executable *exe) {
   return FNZ_OK;
 }
 
-/* Finds the outputs that the signature names as final values. */
-static fnz_status find_finals(fnz_executable *exe, fnzi_map *finals) {
+static fnz_status add_finals(fnz_executable *exe, fnzi_map *finals) {
   const fnzi_graph *g = fnzi_graph_main(exe->program);
+  uint64_t output;
   for (size_t k = 0; k < g->noutputs; k++) {
     const fnz_output_spec *spec = &exe->program->outputs[k];
     const char *prefix = fnzi_output_kind_of(spec)->prefix, *name;
@@ -221,13 +214,7 @@ static fnz_status find_finals(fnz_executable *exe, fnzi_map *finals) {
     FNZ_TRY(fnzi_arena_dotted(&exe->arena, prefix, spec->target, &name));
     FNZ_TRY(fnzi_map_set(finals, name, strlen(name), k));
   }
-  return FNZ_OK;
-}
-
-static fnz_status add_finals(fnz_executable *exe, fnzi_map *finals) {
-  uint64_t output;
-  FNZ_TRY(find_finals(exe, finals));
-  for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++) {
+  for (uint32_t k = 0; k < g->ninputs; k++) {
     const fnzi_stp_input *in = &exe->inputs[k];
     if (!in->name)
       continue;
@@ -236,10 +223,7 @@ static fnz_status add_finals(fnz_executable *exe, fnzi_map *finals) {
     else if (exe->program->inputs[k].written)
       FNZ_TRY(
           add(exe, FNZ_SIDE_OUTPUT,
-              (fnzi_stp_slot){.info = {in->name,
-                                       fnzi_pln_tensor(fnzi_graph_main(exe->program),
-                                                       &fnzi_graph_main(exe->program)->inputs[k]),
-                                       in->in_state},
+              (fnzi_stp_slot){.info = {in->name, fnzi_pln_tensor(g, &g->inputs[k]), in->in_state},
                               .input = k,
                               .is_member = true}));
   }

@@ -164,7 +164,7 @@ static fnz_status place_outputs(builder *m) {
   return FNZ_OK;
 }
 
-static fnz_status start(builder *m) {
+static fnz_status make(builder *m, bool interpreted) {
   fnzi_pln_plan *plan = m->plan;
   fnzi_arena_init(&plan->arena, m->ctx);
   plan->program = m->program;
@@ -176,11 +176,7 @@ static fnz_status start(builder *m) {
     plan->locations[v].buffer = FNZI_PLN_NONE;
   for (size_t k = 0; k < plan->noutputs; k++)
     plan->outputs[k].buffer = FNZI_PLN_NONE;
-  return place_inputs(m);
-}
-
-static fnz_status make(builder *m, bool interpreted) {
-  FNZ_TRY(start(m));
+  FNZ_TRY(place_inputs(m));
   for (uint32_t n = 0; n < m->graph->nodes.count; n++)
     if (interpreted)
       FNZ_TRY(trivial_add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_APPLY, .last = n}));
