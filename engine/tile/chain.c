@@ -16,35 +16,17 @@ typedef struct chaining {
   uint16_t *slots;
 } chaining;
 
-/* Returns the index of a slot in the table of the chain, and adds it if it is new. */
-static uint16_t index_of(chaining *c, uint16_t slot) {
-  for (uint32_t k = 0; k < c->nslots; k++)
-    if (c->slots[k] == slot)
-      return (uint16_t)k;
-  c->slots[c->nslots] = slot;
-  return (uint16_t)c->nslots++;
-}
-
 static void add_link(chaining *c, fnzi_meta_link_fn *run, const uint16_t *slots, uint32_t count) {
   fnzi_meta_link *link = &c->links[c->nlinks++];
   *link = (fnzi_meta_link){.run = run};
-  for (uint32_t k = 0; k < count; k++)
-    link->in[k] = index_of(c, slots[k]);
-}
-
-/* Returns the first operand with this slot; arity if there is none. */
-static uint32_t operand_in(const fnzi_tile_ins *ins, uint16_t slot) {
-  uint32_t k = 0;
-  while (k < ins->arity && ins->in[k] != slot)
-    k++;
-  return k;
-}
-
-static uint32_t count_reads(const fnzi_tile_ins *ins, uint16_t slot) {
-  uint32_t count = 0;
-  for (uint32_t k = 0; k < ins->arity; k++)
-    count += ins->in[k] == slot;
-  return count;
+  for (uint32_t k = 0; k < count; k++) {
+    uint32_t at = 0; /* in the table of the chain, which gets new slots */
+    while (at < c->nslots && c->slots[at] != slots[k])
+      at++;
+    if (at == c->nslots)
+      c->slots[c->nslots++] = slots[k];
+    link->in[k] = (uint16_t)at;
+  }
 }
 
 /* Says that the result of instruction `i` is read from memory. The next instruction does not, if it
@@ -54,8 +36,10 @@ static bool is_stored(const fnzi_tile_program *t, uint32_t i, uint32_t end) {
   for (uint32_t k = 0; k < t->nlanes; k++)
     if (t->lanes[k].slot == slot)
       return true;
-  uint32_t chained = i + 1 < end && count_reads(&t->ins[i + 1], slot) == 1;
-  return (uint32_t)t->slots[slot].last > i + chained;
+  uint32_t reads = 0; /* by the next instruction of the chain */
+  for (uint32_t k = 0; i + 1 < end && k < t->ins[i + 1].arity; k++)
+    reads += t->ins[i + 1].in[k] == slot;
+  return (uint32_t)t->slots[slot].last > i + (reads == 1);
 }
 
 /* Registers hold a mask for it. */
@@ -97,17 +81,6 @@ static bool is_link(const fnzi_meta_chains *chains, const fnzi_tile_program *t,
                           conversion_link(chains, ins) != NULL;
 }
 
-/* Adds a link whose operand `chained` is in registers and whose others are in memory. */
-static void add_others(chaining *c, fnzi_meta_link_fn *run, const fnzi_tile_ins *ins,
-                       uint32_t chained) {
-  uint16_t others[FNZI_POINT_OPERANDS];
-  uint32_t count = 0;
-  for (uint32_t k = 0; k < ins->arity; k++)
-    if (k != chained)
-      others[count++] = ins->in[k];
-  add_link(c, run, others, count);
-}
-
 /* Adds one instruction. Operand `chained` is loaded, unless the link before left it in a register.
  * Returns the slot that is in registers then. */
 static uint16_t add_instruction(chaining *c, const fnzi_tile_program *t, const fnzi_tile_ins *ins,
@@ -121,8 +94,13 @@ static uint16_t add_instruction(chaining *c, const fnzi_tile_program *t, const f
   if (!is_chained && !widens)
     add_link(c, is_truth(t, ins->in[chained]) ? chains->load_truths : chains->load,
              &ins->in[chained], 1);
+  uint16_t others[FNZI_POINT_OPERANDS]; /* which are in memory */
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < ins->arity; k++)
+    if (k != chained)
+      others[count++] = ins->in[k];
   if (run)
-    add_others(c, run, ins, chained);
+    add_link(c, run, others, count);
   else
     add_link(c, conversion_link(chains, ins), widens ? &ins->in[0] : &ins->out, 1);
   return run || widens ? ins->out : ins->in[chained];
@@ -139,7 +117,9 @@ static fnz_status make_chain(fnzi_arena *arena, fnzi_tile_program *t, uint32_t f
   uint16_t in_registers = 0;
   for (uint32_t i = first; i < end; i++) {
     const fnzi_tile_ins *ins = &t->ins[i];
-    uint32_t chained = i > first ? operand_in(ins, in_registers) : ins->arity;
+    uint32_t chained = i > first ? 0 : ins->arity;
+    while (chained < ins->arity && ins->in[chained] != in_registers)
+      chained++;
     bool takes = chained < ins->arity;
     in_registers = add_instruction(&c, t, ins, takes ? chained : 0, takes);
     if (in_registers == ins->out && is_stored(t, i, end))
@@ -155,19 +135,15 @@ static fnz_status make_chain(fnzi_arena *arena, fnzi_tile_program *t, uint32_t f
   return FNZ_OK;
 }
 
-/* The chains of the first table row from instruction `first` on, after conversions and choices at
- * most; NULL if it is in none. */
-static const fnzi_meta_chains *find_chains(const fnzi_tile_program *t, uint32_t first) {
-  while (first < t->nins &&
-         (is_conversion(&t->ins[first]) || t->ins[first].kind == FNZI_TILE_INS_CHOOSE))
-    first++;
-  return first < t->nins && t->ins[first].links ? t->ins[first].links->chains : NULL;
-}
-
 fnz_status fnzi_tile_chains_make(fnzi_arena *arena, fnzi_tile_program *t) {
   for (uint32_t first = 0, end; first < t->nins; first = end) {
-    const fnzi_meta_chains *chains = find_chains(t, first);
-    uint32_t slots = 0;
+    /* The first table row has the chains, after conversions and choices at most. */
+    uint32_t row = first, slots = 0;
+    while (row < t->nins &&
+           (is_conversion(&t->ins[row]) || t->ins[row].kind == FNZI_TILE_INS_CHOOSE))
+      row++;
+    const fnzi_meta_chains *chains =
+        row < t->nins && t->ins[row].links ? t->ins[row].links->chains : NULL;
     for (end = first; chains && end < t->nins && is_link(chains, t, &t->ins[end]) &&
                       t->ins[end].of_rows == t->ins[first].of_rows;
          end++) {

@@ -85,19 +85,13 @@ fnz_status fnzi_tile_convert_add(builder *m, uint16_t from, fnz_dtype dtype, con
   return FNZ_OK;
 }
 
-/* A node of the group gives it. */
-static bool is_computed(const builder *m, const fnzi_krn_array *array) {
-  for (uint32_t k = 0; k < m->tile->nslots; k++)
-    if (m->contents[k].array == array && m->contents[k].is_result)
-      return true;
-  return false;
-}
-
 /* Describes an operand. Scalars of rows from outside are aligned to the dimensions of the node that
  * reads them, so nodes with other dimensions need another slot. */
 content fnzi_tile_content_as(const builder *m, const fnzi_krn_array *array, fnz_dtype dtype,
                              fnz_dtype by, bool of_rows) {
-  bool lines_up = of_rows && !is_computed(m, array);
+  bool lines_up = of_rows;
+  for (uint32_t k = 0; lines_up && k < m->tile->nslots; k++)
+    lines_up = m->contents[k].array != array || !m->contents[k].is_result;
   return (content){.array = array,
                    .dtype = dtype,
                    .through = by,

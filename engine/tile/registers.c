@@ -327,16 +327,15 @@ static fnz_status allocate_registers(fnz_context *ctx, fnzi_tile_program *t) {
   return FNZ_OK;
 }
 
-/* Says that all steps find the same elements of a lane in its register. */
-static bool is_same_in_steps(const fnzi_tile_program *t, const fnzi_tile_lane *lane) {
-  return lane->fills || (lane->repeats && !t->by_rows && t->sizes[t->rank - 1] % lane->period == 0);
-}
-
-/* Says that no lane is copied for each step: others lie in memory. */
+/* Says that no lane is copied for each step: it is in memory, or all steps find the same elements
+ * in its register. */
 static bool all_direct(const fnzi_tile_program *t) {
   bool all = !t->row && !t->by_panels;
-  for (uint32_t k = 0; k < t->nlanes; k++)
-    all = all && (t->lanes[k].kind == FNZI_TILE_LANE_DIRECT || is_same_in_steps(t, &t->lanes[k]));
+  for (uint32_t k = 0; all && k < t->nlanes; k++) {
+    const fnzi_tile_lane *lane = &t->lanes[k];
+    all = lane->kind == FNZI_TILE_LANE_DIRECT || lane->fills ||
+          (lane->repeats && !t->by_rows && t->sizes[t->rank - 1] % lane->period == 0);
+  }
   return all;
 }
 

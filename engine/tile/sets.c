@@ -102,15 +102,6 @@ static uint32_t set_of(const fnzi_tile_sets *s, int64_t piece) {
   return low;
 }
 
-static void run_share(const fnzi_tile_sets *s, unsigned char *registers, int64_t start,
-                      int64_t end) {
-  for (uint32_t k = start < end ? set_of(s, start) : 0; start < end; k++) {
-    int64_t last = s->begins[k + 1] < end ? s->begins[k + 1] : end;
-    fnzi_tile_run_pieces(s->tiles[k], registers, start - s->begins[k], last - s->begins[k]);
-    start = last;
-  }
-}
-
 typedef struct shared {
   const fnzi_tile_sets *sets;
   unsigned char *registers;
@@ -118,8 +109,13 @@ typedef struct shared {
 
 static void sets_run_range(const void *user, int64_t start, int64_t end, int lane) {
   const shared *s = user;
+  const int64_t *begins = s->sets->begins;
   unsigned char *own = s->registers ? s->registers + (size_t)lane * s->sets->thread_bytes : NULL;
-  run_share(s->sets, own, start, end);
+  for (uint32_t k = start < end ? set_of(s->sets, start) : 0; start < end; k++) {
+    int64_t last = begins[k + 1] < end ? begins[k + 1] : end;
+    fnzi_tile_run_pieces(s->sets->tiles[k], own, start - begins[k], last - begins[k]);
+    start = last;
+  }
 }
 
 void fnzi_tile_sets_run(const fnzi_tile_sets *s, unsigned char *registers) {

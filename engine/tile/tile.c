@@ -138,11 +138,6 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
 
 /* --- Instructions that are no rows --------------------------------------------------------------
  */
-static void choose(void *out, const void *const *in, uint32_t cell, int64_t count) {
-  const fnzi_krn_choice c = {out, in[0], in[1], in[2], {cell, 1, cell, cell}};
-  fnzi_krn_choose_row(&c, cell, count);
-}
-
 static void convert(const fnzi_tile_program *t, const fnzi_tile_ins *ins, void *out, const void *in,
                     int64_t count) {
   const fnzi_krn_conversion c = {ins->to, ins->from, t->slots[ins->out].cell,
@@ -187,9 +182,11 @@ static void run_ins(const walk *w, const fnzi_tile_ins *ins, const piece *p, int
     in[k] = element_of(w, ins->in[k], p, from);
   if (ins->kind == FNZI_TILE_INS_RUN)
     ins->run(out, in, count);
-  else if (ins->kind == FNZI_TILE_INS_CHOOSE)
-    choose(out, in, t->slots[ins->out].cell, count);
-  else
+  else if (ins->kind == FNZI_TILE_INS_CHOOSE) {
+    const uint32_t cell = t->slots[ins->out].cell;
+    const fnzi_krn_choice c = {(char *)out, in[0], in[1], in[2], {cell, 1, cell, cell}};
+    fnzi_krn_choose_row(&c, cell, count);
+  } else
     convert(t, ins, out, in[0], count);
 }
 
@@ -336,19 +333,6 @@ static void advance(walk *w, int64_t count) {
   }
 }
 
-static void open_walk(walk *w, const fnzi_tile_program *t, unsigned char *registers) {
-  w->tile = t;
-  w->registers = registers;
-  w->row = 0;
-  memset(w->index, 0, sizeof w->index);
-  for (uint32_t k = 0; k < t->nslots; k++)
-    w->slots[k] = t->slots[k].constants ? t->slots[k].constants
-                  : t->thread_bytes     ? registers + t->slots[k].offset
-                                        : NULL; /* all slots are memory */
-  for (uint32_t k = 0; k < t->nlanes; k++)
-    w->loaded[k].from = NULL;
-}
-
 /* Returns the elements left in the dimension along which tiles are cut. */
 static int64_t left_of(const walk *w) {
   const fnzi_tile_program *t = w->tile;
@@ -405,8 +389,17 @@ int64_t fnzi_tile_pieces(const fnzi_tile_program *t) {
 /* Pieces `start` to before `end`, with the registers of one thread. */
 void fnzi_tile_run_pieces(const fnzi_tile_program *t, unsigned char *registers, int64_t start,
                           int64_t end) {
-  walk w;
-  open_walk(&w, t, registers);
+  walk w; /* not cleared: it is large */
+  w.tile = t;
+  w.registers = registers;
+  w.row = 0;
+  memset(w.index, 0, sizeof w.index);
+  for (uint32_t k = 0; k < t->nslots; k++)
+    w.slots[k] = t->slots[k].constants ? t->slots[k].constants
+                 : t->thread_bytes     ? registers + t->slots[k].offset
+                                       : NULL; /* all slots are memory */
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    w.loaded[k].from = NULL;
   if (t->by_panels) {
     for (int64_t k = start; k < end; k++)
       run_panel(&w, k);
