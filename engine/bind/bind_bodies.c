@@ -5,11 +5,6 @@
  *         whole region */
 #include "engine/bind/bind.h"
 
-static fnzi_stp_binding *owner_of(const fnzi_stp_binding *outermost, uint32_t body) {
-  return body == FNZI_PLN_NONE ? (fnzi_stp_binding *)(uintptr_t)outermost
-                               : &outermost->nested[body];
-}
-
 /* Finds the inputs of a body that are weights of the executable, unchanged. */
 static fnz_status find_weights(fnzi_stp_binding *b, const fnzi_stp_binding *owner,
                                const fnzi_pln_region *r) {
@@ -43,7 +38,8 @@ static fnz_status open(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t 
                           .plan = body->plan};
   body->plan = (fnzi_pln_plan){0};
   fnzi_arena_init(&b->arena, ws->ctx);
-  return r->why ? FNZ_OK : find_weights(b, owner_of(outermost, r->owner), r);
+  fnzi_stp_binding *owner = r->owner == FNZI_PLN_NONE ? outermost : &outermost->nested[r->owner];
+  return r->why ? FNZ_OK : find_weights(b, owner, r);
 }
 
 /* Fills in the binding of a body. If its kernels refuse it, the interpreter fails when the body

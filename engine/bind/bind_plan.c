@@ -10,28 +10,26 @@ int64_t fnzi_bnd_threads_of(const fnz_workspace *ws) {
   return g ? g->threads : ws->exe->threads_drawing;
 }
 
-static fnz_status copy_layout(fnzi_arena *arena, const fnz_geometry *from, fnz_geometry *to) {
-  int64_t *numbers;
-  FNZI_NEW(arena, 2 * (size_t)from->rank + 1, &numbers); /* + 1: `sizes` of a scalar is not NULL */
-  *to = *from;
-  to->symbols = NULL;
-  to->sizes = numbers;
-  to->strides = numbers + from->rank;
-  if (from->rank) { /* memcpy() takes no NULL, which `sizes` of a scalar may be */
-    memcpy(numbers, from->sizes, from->rank * sizeof *numbers);
-    memcpy(numbers + from->rank, from->strides, from->rank * sizeof *numbers);
-  }
-  return FNZ_OK;
-}
-
 static fnz_status keep_key(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = ws->exe->ninputs;
   FNZI_NEW(&b->arena, count, &b->layouts);
   FNZI_NEW(&b->arena, count, &b->scalars);
   for (uint32_t k = 0; k < count; k++) {
+    const fnz_geometry *from = ws->inputs[k].layout;
+    fnz_geometry *to = &b->layouts[k];
+    int64_t *numbers;
     b->scalars[k] = ws->inputs[k].scalar;
-    if (ws->inputs[k].layout)
-      FNZ_TRY(copy_layout(&b->arena, ws->inputs[k].layout, &b->layouts[k]));
+    if (!from)
+      continue;
+    FNZI_NEW(&b->arena, 2 * (size_t)from->rank + 1, &numbers); /* + 1: `sizes` is never NULL */
+    *to = *from;
+    to->symbols = NULL;
+    to->sizes = numbers;
+    to->strides = numbers + from->rank;
+    if (from->rank) { /* memcpy() takes no NULL, which `sizes` of a scalar may be */
+      memcpy(numbers, from->sizes, from->rank * sizeof *numbers);
+      memcpy(numbers + from->rank, from->strides, from->rank * sizeof *numbers);
+    }
   }
   return FNZ_OK;
 }

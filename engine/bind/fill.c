@@ -22,18 +22,6 @@ static fnz_status make_value(fnz_workspace *ws, fnzi_stp_binding *b, uint64_t v)
   return FNZ_OK;
 }
 
-static fnz_status make_arrays(fnz_workspace *ws, fnzi_stp_binding *b) {
-  enum { FOR_EVER = 1 << 30 }; /* uses of a storage that no array ends */
-  FNZI_NEW(&b->arena, b->plan.buffers.count, &b->storages);
-  for (size_t i = 0; i < b->plan.buffers.count; i++)
-    b->storages[i] = (fnzi_krn_storage){
-        .refs = FOR_EVER, .bytes = b->plan.buffers.data[i].bytes, .stock = &ws->machine->stock};
-  FNZI_NEW(&b->arena, fnzi_graph_main(b->program)->values.count, &b->values);
-  for (uint64_t v = 0; v < fnzi_graph_main(b->program)->values.count; v++)
-    FNZ_TRY(make_value(ws, b, v));
-  return FNZ_OK;
-}
-
 /* --- Steps --------------------------------------------------------------------------------------
  */
 static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
@@ -69,8 +57,16 @@ static fnz_status check_shapes(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t 
   return FNZ_OK;
 }
 
-static fnz_status make_acts(fnz_workspace *ws, fnzi_stp_binding *b) {
+/* --- The whole ----------------------------------------------------------------------------------
+ */
+/* Takes the kinds of the plan, if nodes were grouped. */
+static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *b) {
+  fnzi_stp_kinds *s = b->kinds;
   uint32_t next = 0;
+  s->kinds = b->plan.kinds;
+  if (!s->kinds.by_node)
+    FNZ_TRY(fnzi_pln_kinds_find(ws->ctx, &s->arena, fnzi_graph_main(b->program), &s->kinds));
+  FNZI_NEW(&s->arena, s->kinds.count, &s->by_kind);
   FNZI_RESERVE(ws->ctx, &b->thunks, b->plan.steps.count);
   for (size_t i = 0; i < b->plan.steps.count; i++) {
     const fnzi_pln_step *step = &b->plan.steps.data[i];
@@ -86,21 +82,16 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_stp_binding *b) {
   return check_shapes(ws, b, &next, (uint32_t)fnzi_graph_main(b->program)->nodes.count);
 }
 
-/* --- The whole ----------------------------------------------------------------------------------
- */
-/* Takes the kinds of the plan, if nodes were grouped. */
-static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *b) {
-  fnzi_stp_kinds *s = b->kinds;
-  s->kinds = b->plan.kinds;
-  if (!s->kinds.by_node)
-    FNZ_TRY(fnzi_pln_kinds_find(ws->ctx, &s->arena, fnzi_graph_main(b->program), &s->kinds));
-  FNZI_NEW(&s->arena, s->kinds.count, &s->by_kind);
-  return make_acts(ws, b);
-}
-
 fnz_status fnzi_bnd_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
+  enum { FOR_EVER = 1 << 30 }; /* uses of a storage that no array ends */
   fnzi_stp_kinds shapes;
-  FNZ_TRY(make_arrays(ws, b));
+  FNZI_NEW(&b->arena, b->plan.buffers.count, &b->storages);
+  for (size_t i = 0; i < b->plan.buffers.count; i++)
+    b->storages[i] = (fnzi_krn_storage){
+        .refs = FOR_EVER, .bytes = b->plan.buffers.data[i].bytes, .stock = &ws->machine->stock};
+  FNZI_NEW(&b->arena, fnzi_graph_main(b->program)->values.count, &b->values);
+  for (uint64_t v = 0; v < fnzi_graph_main(b->program)->values.count; v++)
+    FNZ_TRY(make_value(ws, b, v));
   FNZ_TRY(fnzi_stp_scalars_open(ws, b));
   fnzi_arena_init(&shapes.arena, ws->ctx);
   b->kinds = &shapes;

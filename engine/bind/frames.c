@@ -43,22 +43,6 @@ static fnz_status clear_times(fnz_workspace *ws, fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-static fnz_status open_times(fnz_workspace *ws, fnzi_stp_binding *b) {
-  size_t count = b->thunks.count;
-  for (size_t i = 0; i < b->bodies.list.count; i++)
-    count += b->nested[i].thunks.count;
-  unsigned char *times = (unsigned char *)ws->times;
-  fnz_status status = fnzi_stp_enlarge(ws, &times, &ws->times_bytes, count * sizeof *ws->times);
-  ws->times = (fnz_step_time *)(void *)times;
-  ws->ntimes = 0;
-  FNZ_TRY(status);
-  FNZ_TRY(clear_times(ws, b));
-  for (size_t i = 0; i < b->bodies.list.count; i++)
-    if (!b->bodies.regions.data[b->bodies.list.data[i].region].why)
-      FNZ_TRY(clear_times(ws, &b->nested[i]));
-  return FNZ_OK;
-}
-
 void fnzi_bnd_time_add(fnz_workspace *ws, const fnzi_stp_binding *b, size_t thunk, uint64_t began) {
   if (ws->measures)
     ws->times[b->first_time + b->thunks.data[thunk].time].ns += fnzi_bnd_time_now(ws) - began;
@@ -253,8 +237,22 @@ static fnz_status run_acts(fnz_workspace *ws, fnzi_stp_binding *b, size_t first,
 }
 
 fnz_status fnzi_bnd_frames_open(fnz_workspace *ws, fnzi_stp_binding *b) {
+  size_t count = b->thunks.count;
   ws->bodies_entered = 0;
-  return ws->measures ? open_times(ws, b) : FNZ_OK;
+  if (!ws->measures)
+    return FNZ_OK;
+  for (size_t i = 0; i < b->bodies.list.count; i++)
+    count += b->nested[i].thunks.count;
+  unsigned char *times = (unsigned char *)ws->times;
+  fnz_status status = fnzi_stp_enlarge(ws, &times, &ws->times_bytes, count * sizeof *ws->times);
+  ws->times = (fnz_step_time *)(void *)times;
+  ws->ntimes = 0;
+  FNZ_TRY(status);
+  FNZ_TRY(clear_times(ws, b));
+  for (size_t i = 0; i < b->bodies.list.count; i++)
+    if (!b->bodies.regions.data[b->bodies.list.data[i].region].why)
+      FNZ_TRY(clear_times(ws, &b->nested[i]));
+  return FNZ_OK;
 }
 
 fnz_status fnzi_bnd_frames_run_thunk(fnz_workspace *ws, fnzi_stp_binding *b, size_t i) {

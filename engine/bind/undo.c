@@ -68,19 +68,6 @@ static fnz_status check_key(fnzi_arena *arena, const fnzi_stp_thunk *thunk, cons
   return FNZ_OK;
 }
 
-/* Sets *out if the thunk may fail. `checked`: checks of earlier thunks; gets the checks of `thunk`.
- */
-static fnz_status undo_may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_thunk *thunk,
-                                bool *out) {
-  const void *key;
-  size_t size = 0;
-  uint64_t none;
-  FNZ_TRY(check_key(arena, thunk, &key, &size));
-  bool was_checked = key && fnzi_map_get(checked, key, size, &none);
-  *out = !was_checked && !fnzi_bnd_never_fails(thunk);
-  return key && !was_checked ? fnzi_map_set(checked, key, size, 0) : FNZ_OK;
-}
-
 /* Returns whether the buffer may be state. An output of a body may be bound to state. */
 static bool is_state(const fnzi_stp_binding *b, uint32_t buffer) {
   uint8_t kind = b->plan.buffers.data[buffer].kind;
@@ -125,14 +112,20 @@ typedef struct finding {
 } finding;
 
 static fnz_status scan_thunks(fnzi_stp_binding *b, finding *f) {
-  bool fails;
+  const void *key;
+  uint64_t none;
   for (size_t i = 0; i < b->thunks.count; i++) {
     const fnzi_stp_thunk *thunk = &b->thunks.data[i];
     const fnzi_node *node =
         thunk->node == FNZI_PLN_NONE ? NULL : fnzi_node_at(b->program, 0, thunk->node);
     bool written_before = f->written, writes = writes_state(b, thunk, node);
     bool is_endless = thunk->kind == FNZI_STP_THUNK_REGION && b->most_bodies > f->most_bodies;
-    FNZ_TRY(undo_may_fail(&f->scratch, &f->checked, thunk, &fails));
+    size_t size = 0;
+    FNZ_TRY(check_key(&f->scratch, thunk, &key, &size));
+    bool was_checked = key && fnzi_map_get(&f->checked, key, size, &none); /* by an earlier one */
+    bool fails = !was_checked && !fnzi_bnd_never_fails(thunk);
+    if (key && !was_checked)
+      FNZ_TRY(fnzi_map_set(&f->checked, key, size, 0));
     f->written = written_before || writes;
     f->first = written_before || !writes ? f->first : i;
     f->fails_after_write =
