@@ -34,21 +34,20 @@ static fnz_status wait(fnzi_val *v, fnz_context *ctx) {
   return status;
 }
 
-/* Allocates again after releasing the freed blocks and the block that programs work in. */
-static fnz_status take_again(fnzi_val *v, fnz_context *ctx, size_t bytes, uint64_t *out) {
-  FNZ_TRY(wait(v, ctx));
-  fnzi_cuda_free(&v->device, v->block);
-  v->block = v->block_bytes = 0;
-  return fnzi_cuda_allocate(ctx, &v->device, bytes, out);
-}
-
 fnz_status fnzi_val_allocate(void *self, fnz_context *ctx, size_t bytes, unsigned char **out) {
   fnzi_val *v = self;
   uint64_t at = 0;
   FNZ_TRY(fnzi_val_enter(v, ctx));
   fnz_status status = fnzi_cuda_allocate(ctx, &v->device, bytes, &at);
-  if (status == FNZ_NO_MEMORY && (v->block || v->freed.count))
-    status = take_again(v, ctx, bytes, &at);
+  if (status == FNZ_NO_MEMORY && (v->block || v->freed.count)) {
+    /* Again without the freed blocks and the block that programs work in. */
+    status = wait(v, ctx);
+    if (status == FNZ_OK) {
+      fnzi_cuda_free(&v->device, v->block);
+      v->block = v->block_bytes = 0;
+      status = fnzi_cuda_allocate(ctx, &v->device, bytes, &at);
+    }
+  }
   fnzi_cuda_leave(&v->device);
   *out = (unsigned char *)(uintptr_t)at;
   return status;

@@ -33,14 +33,6 @@ static fnz_status add_value(builder *m, const char *stem, uint32_t number, const
 
 /* --- Inputs: the memory of targets, then what is read -------------------------------------------
  */
-static void sign(builder *m, uint32_t k, fnz_input_kind kind) {
-  fnzi_graph *g = fnzi_graph_main(m->p);
-  g->inputs[k] = fnzi_arg_value(k);
-  m->p->inputs[k].kind = kind;
-  m->p->inputs[k].target = g->values.data[k].name;
-  m->p->inputs[k].persistent = kind == FNZ_INPUT_BUFFER;
-}
-
 /* Adds the inputs with their strides, but no offset: a run passes the address of the first
  * element. */
 static fnz_status add_inputs(builder *m) {
@@ -55,8 +47,14 @@ static fnz_status add_inputs(builder *m) {
     FNZ_TRY(add_value(m, "x", i, &g, FNZI_NO_NODE, &value));
   }
   FNZ_TRY(fnzi_graph_set_inputs(m->p, 0, call->ntargets + call->ninputs));
-  for (uint32_t k = 0; k < call->ntargets + call->ninputs; k++)
-    sign(m, k, k < call->ntargets ? FNZ_INPUT_BUFFER : FNZ_INPUT_USER);
+  fnzi_graph *graph = fnzi_graph_main(m->p);
+  for (uint32_t k = 0; k < call->ntargets + call->ninputs; k++) {
+    bool is_target = k < call->ntargets;
+    graph->inputs[k] = fnzi_arg_value(k);
+    m->p->inputs[k].kind = is_target ? FNZ_INPUT_BUFFER : FNZ_INPUT_USER;
+    m->p->inputs[k].target = graph->values.data[k].name;
+    m->p->inputs[k].persistent = is_target;
+  }
   return FNZ_OK;
 }
 
@@ -112,14 +110,6 @@ static fnz_status add_node(builder *m) {
 
 /* --- Outputs: final values, then results --------------------------------------------------------
  */
-static void add_output(builder *m, uint32_t at, uint32_t k) {
-  const fnzi_val_output *o = &m->call->outputs[k];
-  fnzi_graph_main(m->p)->outputs[at] = m->results[k];
-  m->p->outputs[at].kind = o->is_target ? FNZ_OUTPUT_BUFFER_MUTATION : FNZ_OUTPUT_USER;
-  if (o->is_target)
-    m->p->outputs[at].target = m->p->inputs[o->value].target;
-}
-
 static fnz_status add_outputs(builder *m) {
   const fnzi_val_call *call = m->call;
   uint32_t count = 0, at = 0;
@@ -127,9 +117,16 @@ static fnz_status add_outputs(builder *m) {
     count += call->outputs[k].array != NULL;
   FNZ_TRY(fnzi_graph_set_outputs(m->p, 0, count));
   for (int targets = 1; targets >= 0; targets--)
-    for (uint32_t k = 0; k < call->noutputs; k++)
-      if (call->outputs[k].array && call->outputs[k].is_target == (targets == 1))
-        add_output(m, at++, k);
+    for (uint32_t k = 0; k < call->noutputs; k++) {
+      const fnzi_val_output *o = &call->outputs[k];
+      if (!o->array || o->is_target != (targets == 1))
+        continue;
+      fnzi_graph_main(m->p)->outputs[at] = m->results[k];
+      m->p->outputs[at].kind = o->is_target ? FNZ_OUTPUT_BUFFER_MUTATION : FNZ_OUTPUT_USER;
+      if (o->is_target)
+        m->p->outputs[at].target = m->p->inputs[o->value].target;
+      at++;
+    }
   return FNZ_OK;
 }
 

@@ -12,20 +12,17 @@ typedef struct running {
 
 /* --- Memory that is written ---------------------------------------------------------------------
  */
-static const fnzi_val_output *target_of(const fnzi_val_call *call, uint32_t value) {
-  const fnzi_val_output *o = call->outputs;
-  while (!o->is_target || o->value != value)
-    o++;
-  return o;
-}
-
 static fnz_status open_state(running *r) {
   const fnzi_stp_slots *slots = &r->compiled->exe->slots[FNZ_SIDE_STATE];
   const fnzi_val_call *call = r->call;
   fnz_memory *memories;
   FNZI_NEW(call->scratch, slots->count, &memories);
-  for (size_t i = 0; i < slots->count; i++)
-    memories[i].data = fnzi_krn_array_data(target_of(call, slots->data[i].input)->array);
+  for (size_t i = 0; i < slots->count; i++) {
+    const fnzi_val_output *o = call->outputs;
+    while (!o->is_target || o->value != slots->data[i].input)
+      o++;
+    memories[i].data = fnzi_krn_array_data(o->array);
+  }
   return fnz_executable_state_over(call->ctx, r->compiled->exe, memories, &r->state);
 }
 

@@ -114,16 +114,13 @@ static void take_args(const fnzi_val_call *call, const fnz_program *p) {
       args[k].u = call->args[k].u;
 }
 
-static bool has_numbers_of(const fnzi_val_call *call, const fnzi_val_compiled *compiled) {
-  const fnz_arg *args = fnzi_graph_main(compiled->program)->nodes.data[0].args;
-  bool same = true;
-  for (uint32_t k = 0; k < call->op->nparams; k++)
-    same = same && (!is_number(&call->args[k]) || args[k].u.i == call->args[k].u.i);
-  return same;
-}
-
 bool fnzi_val_scalars_set(const fnzi_val_call *call, fnzi_val_compiled *compiled) {
-  if (!call->code || has_numbers_of(call, compiled))
+  bool is_set = true; /* the program has the call's numbers already */
+  for (uint32_t k = 0; call->code && is_set && k < call->op->nparams; k++) {
+    const fnz_arg *had = &fnzi_graph_main(compiled->program)->nodes.data[0].args[k];
+    is_set = !is_number(&call->args[k]) || had->u.i == call->args[k].u.i;
+  }
+  if (is_set)
     return true;
   const fnzi_stp_binding *b = fnzi_dev_point_binding(compiled->ws, compiled->code.row);
   const fnzi_dev_launch *l = b ? b->device->works[0].launches : NULL;

@@ -16,16 +16,6 @@ void fnzi_val_compiled_end_all(fnzi_val *v) {
     table_end(v, v->compiled[--v->ncompiled]);
 }
 
-static fnzi_val_compiled *find(const fnzi_val_call *call, const fnz_buffer *key) {
-  const fnzi_val *v = call->v;
-  for (size_t i = 0; i < v->ncompiled; i++)
-    if (v->compiled[i]->key.size == key->size &&
-        memcmp(v->compiled[i]->key.data, key->data, key->size) == 0 &&
-        fnzi_val_scalars_set(call, v->compiled[i]))
-      return v->compiled[i];
-  return NULL;
-}
-
 /* Returns a free entry; destroys the least recently used program if there is none. */
 static fnzi_val_compiled **place_of(fnzi_val *v) {
   size_t oldest = 0;
@@ -67,10 +57,15 @@ static fnz_status add(const fnzi_val_call *call, fnz_buffer *key, fnzi_val_compi
 }
 
 fnz_status fnzi_val_compiled_find(const fnzi_val_call *call, fnzi_val_compiled **out) {
+  const fnzi_val *v = call->v;
   fnz_buffer key = {.data = NULL};
   fnz_status status = fnzi_val_call_key(call, &key);
-  if (status == FNZ_OK)
-    *out = find(call, &key);
+  *out = NULL;
+  for (size_t i = 0; status == FNZ_OK && !*out && i < v->ncompiled; i++)
+    if (v->compiled[i]->key.size == key.size &&
+        memcmp(v->compiled[i]->key.data, key.data, key.size) == 0 &&
+        fnzi_val_scalars_set(call, v->compiled[i]))
+      *out = v->compiled[i];
   if (status == FNZ_OK && !*out)
     status = add(call, &key, out);
   if (status == FNZ_OK)
