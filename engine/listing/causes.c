@@ -47,16 +47,13 @@ static const fnzi_listing_cause returned = {
     "output", "R6", "another output has this value, and each output has memory of its own",
     "return the value once"};
 
-static bool is_returned(const fnzi_pln_plan *plan, const fnzi_pln_step *move) {
-  const uint32_t from = move->from.buffer;
-  return from != FNZI_PLN_NONE && plan->buffers.data[from].kind == FNZI_PLN_OUT;
-}
-
 const fnzi_listing_cause *fnzi_listing_cause_of(const fnzi_pln_plan *plan,
                                                 const fnzi_pln_step *move) {
   if (move->rule == FNZI_PLN_GATHER && repeats_elements(move->from.map))
     return &repeated;
-  if (move->rule == FNZI_PLN_OUTPUT && is_returned(plan, move))
+  const uint32_t from = move->from.buffer;
+  if (move->rule == FNZI_PLN_OUTPUT && from != FNZI_PLN_NONE &&
+      plan->buffers.data[from].kind == FNZI_PLN_OUT)
     return &returned;
   return &causes[move->rule];
 }

@@ -175,17 +175,6 @@ static fnz_status describe(finder *f, const fnzi_pln_step *s, fnz_cost *c) {
 }
 
 /* --- Groups ----------------------------------------------------------------------------------- */
-/* Appends a path with '#' in place of each number, so that repeated layers have equal text. */
-static fnz_status put_pattern(finder *f, const char *path) {
-  while (*path) {
-    size_t digits = strspn(path, "0123456789"),
-           size = digits ? digits : strcspn(path, "0123456789");
-    FNZ_TRY(digits ? fnzi_put_text(f->ctx, &f->text, "#") : fnzi_put(f->ctx, &f->text, path, size));
-    path += size;
-  }
-  return FNZ_OK;
-}
-
 /* Writes the key of an entry to f->text: kind, rule, operator, remedy and source line. If there is
  * no source line, the pattern of the module; if that is missing too, each node has its own entry.
  */
@@ -199,10 +188,18 @@ static fnz_status put_key(finder *f, const fnz_cost *c) {
   const fnz_place place = fnz_source_place(c->source);
   if (!place.line && !*c->module)
     return fnzi_printf(f->ctx, &f->text, "%zu %zu", c->node, c->output);
-  if (!place.line)
-    return put_pattern(f, c->module);
-  FNZ_TRY(fnzi_put(f->ctx, &f->text, place.path, place.path_size));
-  return fnzi_printf(f->ctx, &f->text, ":%ld", place.line);
+  if (place.line) {
+    FNZ_TRY(fnzi_put(f->ctx, &f->text, place.path, place.path_size));
+    return fnzi_printf(f->ctx, &f->text, ":%ld", place.line);
+  }
+  /* '#' in place of each number, so that repeated layers have equal text. */
+  for (const char *path = c->module; *path;) {
+    size_t digits = strspn(path, "0123456789"),
+           size = digits ? digits : strcspn(path, "0123456789");
+    FNZ_TRY(digits ? fnzi_put_text(f->ctx, &f->text, "#") : fnzi_put(f->ctx, &f->text, path, size));
+    path += size;
+  }
+  return FNZ_OK;
 }
 
 static fnz_status add(finder *f, const fnzi_pln_step *s) {

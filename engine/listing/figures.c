@@ -100,7 +100,14 @@ static void count_updates(const fnzi_pln_plan *plan, fnzi_listing_figures *out) 
   }
 }
 
-static void count_ends(const fnzi_pln_plan *plan, fnzi_listing_figures *out) {
+void fnzi_listing_figures_of(const fnzi_pln_plan *plan, fnzi_listing_figures *out) {
+  const fnzi_graph *g = fnzi_graph_main(plan->program);
+  *out = (fnzi_listing_figures){.nodes = g->nodes.count, .steps = plan->steps.count};
+  for (size_t s = 0; s < plan->steps.count; s++)
+    count_step(plan, &plan->steps.data[s], out);
+  for (size_t s = 0; s < plan->steps.count; out->launches++)
+    s += plan->steps.data[s].sets > 1 ? plan->steps.data[s].sets : 1;
+  count_updates(plan, out);
   for (size_t k = 0; k < plan->noutputs; k++) {
     uint32_t buffer = plan->outputs[k].buffer;
     bool is_final = fnzi_io_input_kind_of(&plan->program->outputs[k]) != FNZI_NO_INPUT_KIND;
@@ -111,17 +118,6 @@ static void count_ends(const fnzi_pln_plan *plan, fnzi_listing_figures *out) {
   for (size_t s = 0; s < plan->steps.count; s++)
     if (plan->steps.data[s].kind == FNZI_PLN_MOVE && plan->steps.data[s].rule == FNZI_PLN_FINAL)
       out->finals_in_place--;
-}
-
-void fnzi_listing_figures_of(const fnzi_pln_plan *plan, fnzi_listing_figures *out) {
-  const fnzi_graph *g = fnzi_graph_main(plan->program);
-  *out = (fnzi_listing_figures){.nodes = g->nodes.count, .steps = plan->steps.count};
-  for (size_t s = 0; s < plan->steps.count; s++)
-    count_step(plan, &plan->steps.data[s], out);
-  for (size_t s = 0; s < plan->steps.count; out->launches++)
-    s += plan->steps.data[s].sets > 1 ? plan->steps.data[s].sets : 1;
-  count_updates(plan, out);
-  count_ends(plan, out);
   for (uint32_t n = 0; n < g->nodes.count; n++) {
     const fnzi_node *node = &g->nodes.data[n];
     out->naive += args_bytes(g, node->args, node->nargs);

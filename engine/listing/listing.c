@@ -236,22 +236,6 @@ static const char *result_name(const fnzi_pln_plan *plan, uint32_t node) {
              : NULL;
 }
 
-/* The result of the node that a move is of; why it is a copy, in words, and what to do. */
-static void json_cause(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
-  const char *name = s->last == FNZI_PLN_NONE ? NULL : result_name(plan, s->last);
-  fnz_buffer words = {.data = NULL};
-  if (name)
-    fnzi_json_out_text(w, "result", name);
-  if (!fnzi_listing_is_copy(s))
-    return;
-  fnzi_json_key(w, "why");
-  if (w->status == FNZ_OK)
-    w->status = fnzi_listing_because(w->ctx, plan, s, &words);
-  fnzi_json_out_string(w, words.data, words.size);
-  fnz_buffer_free(w->ctx, &words);
-  fnzi_json_out_text(w, "remedy", fnzi_listing_cause_of(plan, s)->remedy);
-}
-
 static void json_move(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   fnzi_json_open(w, '{');
   fnzi_json_out_text(w, "kind", fnzi_listing_is_copy(s) ? "copy" : "update");
@@ -259,7 +243,18 @@ static void json_move(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pl
   fnzi_json_out_text(w, "value", value_name(plan, s->value));
   if (s->because != FNZI_PLN_NONE)
     fnzi_json_out_text(w, "because", value_name(plan, s->because));
-  json_cause(w, plan, s);
+  const char *name = s->last == FNZI_PLN_NONE ? NULL : result_name(plan, s->last);
+  if (name)
+    fnzi_json_out_text(w, "result", name);
+  if (fnzi_listing_is_copy(s)) { /* why, in words, and what to do */
+    fnz_buffer words = {.data = NULL};
+    fnzi_json_key(w, "why");
+    if (w->status == FNZ_OK)
+      w->status = fnzi_listing_because(w->ctx, plan, s, &words);
+    fnzi_json_out_string(w, words.data, words.size);
+    fnz_buffer_free(w->ctx, &words);
+    fnzi_json_out_text(w, "remedy", fnzi_listing_cause_of(plan, s)->remedy);
+  }
   fnzi_json_out_count(w, "from", s->from.buffer);
   fnzi_json_out_count(w, "to", s->to.buffer);
   fnzi_json_out_count(w, "bytes", fnzi_pln_map_bytes(s->to.map));

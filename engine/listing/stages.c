@@ -38,25 +38,21 @@ static fnz_status print_arranged(fnz_context *ctx, const staged *s, fnz_buffer *
   return fnz_program_write(ctx, s->b->program, FNZ_FORMAT_TEXT, out);
 }
 
-static fnz_status print_step(fnz_context *ctx, const fnz_program *program, uint32_t graph,
-                             const fnzi_pln_step *step, fnz_buffer *out) {
-  uint32_t first = step->first;
-  const char *indent = step->kind == FNZI_PLN_GROUP ? "  " : "";
-  if (step->kind == FNZI_PLN_GROUP)
-    FNZ_TRY(fnzi_printf(ctx, out, "group of %u\n", (unsigned)(step->last - first + 1)));
-  for (uint32_t n = first; n <= step->last; n++) {
-    FNZ_TRY(fnzi_put_text(ctx, out, indent));
-    FNZ_TRY(fnz_node_write(ctx, program, graph, n, true, out));
-    FNZ_TRY(fnzi_put_text(ctx, out, "\n"));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status print_steps(fnz_context *ctx, const fnz_program *program,
                               const fnzi_stp_binding *b, fnz_buffer *out) {
-  for (size_t i = 0; i < b->plan.steps.count; i++)
-    if (b->plan.steps.data[i].kind != FNZI_PLN_MOVE)
-      FNZ_TRY(print_step(ctx, program, b->graph, &b->plan.steps.data[i], out));
+  for (size_t i = 0; i < b->plan.steps.count; i++) {
+    const fnzi_pln_step *step = &b->plan.steps.data[i];
+    bool is_group = step->kind == FNZI_PLN_GROUP;
+    if (step->kind == FNZI_PLN_MOVE)
+      continue;
+    if (is_group)
+      FNZ_TRY(fnzi_printf(ctx, out, "group of %u\n", (unsigned)(step->last - step->first + 1)));
+    for (uint32_t n = step->first; n <= step->last; n++) {
+      FNZ_TRY(fnzi_put_text(ctx, out, is_group ? "  " : ""));
+      FNZ_TRY(fnz_node_write(ctx, program, b->graph, n, true, out));
+      FNZ_TRY(fnzi_put_text(ctx, out, "\n"));
+    }
+  }
   return FNZ_OK;
 }
 
