@@ -102,16 +102,6 @@ static const fnz_geometry *arrays_planned(const fnz_workspace *ws, const fnzi_st
   return fnzi_pln_has_memory(&b->plan, *location) ? location->map : NULL;
 }
 
-/* Returns whether the output fills its own buffer. */
-static bool fills_buffer(const fnzi_stp_binding *b, const fnzi_stp_slot *slot) {
-  if (slot->is_member || slot->is_scalar)
-    return false;
-  const fnzi_pln_location *location = &b->plan.outputs[slot->output];
-  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[location->buffer];
-  return buffer->kind == FNZI_PLN_OUT && buffer->output == slot->output &&
-         location->map->offset == 0 && fnzi_is_contiguous(location->map);
-}
-
 static bool arrays_is_asked(const fnzi_stp_slot *slot, const fnz_executable_state *state) {
   return !(state && slot->info.in_state);
 }
@@ -132,7 +122,12 @@ static fnz_status add_arrays(fnz_workspace *ws, const fnzi_stp_binding *b,
       return FNZ_OK;
     FNZ_TRY(
         fnzi_arrays_add_unfilled(r->to, slot->info.name, g->dtype, g->rank, g->sizes, &r->data[i]));
-    if (fills_buffer(b, slot))
+    if (slot->is_member || slot->is_scalar)
+      continue;
+    const fnzi_pln_location *location = &b->plan.outputs[slot->output];
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[location->buffer];
+    if (buffer->kind == FNZI_PLN_OUT && buffer->output == slot->output &&
+        location->map->offset == 0 && fnzi_is_contiguous(location->map)) /* it fills its buffer */
       r->outs[slot->output] = r->data[i];
   }
   return FNZ_OK;

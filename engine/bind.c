@@ -91,22 +91,17 @@ void fnzi_eng_bindings_end(fnz_workspace *ws) {
     remove_at(ws, 0);
 }
 
-/* Finds the least recently used binding, except the binding of the last run, whose results stay
- * until the next run. */
-static size_t oldest(const fnz_workspace *ws) {
-  const fnzi_stp_bindings *all = &ws->bindings;
-  size_t found = all->data[0] == ws->last;
-  for (size_t i = found + 1; i < all->count; i++)
-    if (all->data[i] != ws->last && all->data[i]->used < all->data[found]->used)
-      found = i;
-  return found;
-}
-
 static fnz_status bind(fnz_workspace *ws, bool with_state, uint64_t hash, fnzi_stp_binding **out) {
   fnzi_stp_bindings *all = &ws->bindings;
   while (ws->bindings.count == FNZI_STP_BINDINGS ||
-         (ws->bindings.count >= FEWEST && ws->cache.used - ws->block_bytes > MOST_BYTES))
-    remove_at(ws, oldest(ws));
+         (ws->bindings.count >= FEWEST && ws->cache.used - ws->block_bytes > MOST_BYTES)) {
+    /* The last run's binding is kept: its results stay until the next run. */
+    size_t least = all->data[0] == ws->last;
+    for (size_t i = least + 1; i < all->count; i++)
+      if (all->data[i] != ws->last && all->data[i]->used < all->data[least]->used)
+        least = i;
+    remove_at(ws, least);
+  }
   fnzi_stp_binding *b = fnzi_resize(ws->ctx, NULL, 0, sizeof *b);
   if (!b)
     return fnzi_no_memory(ws->ctx);
@@ -125,21 +120,16 @@ static fnz_status bind(fnz_workspace *ws, bool with_state, uint64_t hash, fnzi_s
   return FNZ_OK;
 }
 
-/* Returns the binding that is kept for ws->inputs; NULL. */
-static fnzi_stp_binding *bind_find(fnz_workspace *ws, bool with_state, uint64_t hash) {
-  const fnzi_stp_bindings *all = &ws->bindings;
-  for (size_t i = 0; i < all->count; i++)
-    if (all->hashes[i] == hash && fits(ws, all->data[i], with_state))
-      return all->data[i];
-  return NULL;
-}
-
 fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state, fnzi_stp_binding **out) {
   fnzi_stp_binding *b = ws->last;
   ws->uses_folded = fnzi_eng_uses_folded(ws);
   if (!b || !fits(ws, b, with_state)) {
     const uint64_t hash = hash_given(ws);
-    b = bind_find(ws, with_state, hash);
+    const fnzi_stp_bindings *all = &ws->bindings;
+    b = NULL;
+    for (size_t i = 0; !b && i < all->count; i++)
+      if (all->hashes[i] == hash && fits(ws, all->data[i], with_state))
+        b = all->data[i];
     if (!b)
       FNZ_TRY(bind(ws, with_state, hash, &b));
   }

@@ -36,15 +36,6 @@ static fnz_status mark_donated(fnz_executable *exe, const char *name) {
 
 /* --- The program and its weights ----------------------------------------------------------------
  */
-static fnz_status check_program(fnz_context *ctx, const fnz_program *program) {
-  FNZ_TRY(fnzi_run_types(ctx, program));
-  FNZ_TRY(fnzi_run_values_check(ctx, program));
-  if (fnzi_epilogue_start(program) == fnzi_graph_main(program)->nodes.count)
-    return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "the program ends in writes; functionalize it with final values as outputs");
-}
-
 static bool is_cpu(const char *device) {
   return !device || strcmp(device, "cpu") == 0;
 }
@@ -120,14 +111,6 @@ static fnz_status warm_up(fnz_executable *exe) {
   return status;
 }
 
-static fnz_status open_device(fnz_executable *exe, fnz_context *holder,
-                              const fnz_compile_options *options) {
-  if (is_cpu(options->device))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_eng_device_find(exe->ctx, options->device, &exe->gpu));
-  return exe->gpu->open(exe, holder, options->device, options->cache);
-}
-
 static void take_host(fnz_executable *exe, const fnzi_eng_lent_device *lent) {
   exe->is_guest = true;
   exe->gpu = lent->gpu;
@@ -136,7 +119,11 @@ static void take_host(fnz_executable *exe, const fnzi_eng_lent_device *lent) {
 }
 
 static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_options *options) {
-  FNZ_TRY(check_program(exe->ctx, exe->program));
+  FNZ_TRY(fnzi_run_types(exe->ctx, exe->program));
+  FNZ_TRY(fnzi_run_values_check(exe->ctx, exe->program));
+  if (fnzi_epilogue_start(exe->program) != fnzi_graph_main(exe->program)->nodes.count)
+    return fnzi_fail(exe->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "the program ends in writes; functionalize it with final values as outputs");
   FNZ_TRY(fnzi_program_check_files(exe->ctx, exe->program));
   FNZ_TRY(find_symbols(exe));
   if (!exe->has_symbols && !exe->is_unplanned)
@@ -145,8 +132,10 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
   FNZ_TRY(fnzi_stp_slots_make(exe, options));
   for (size_t i = 0; i < options->ndonated; i++)
     FNZ_TRY(mark_donated(exe, options->donated[i]));
-  if (!exe->is_guest)
-    FNZ_TRY(open_device(exe, ctx, options));
+  if (!exe->is_guest && !is_cpu(options->device)) {
+    FNZ_TRY(fnzi_eng_device_find(exe->ctx, options->device, &exe->gpu));
+    FNZ_TRY(exe->gpu->open(exe, ctx, options->device, options->cache));
+  }
   FNZ_TRY(fnzi_stp_overlap_open(exe));
   for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++) {
     fnzi_stp_input *in = &exe->inputs[k];

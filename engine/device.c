@@ -64,11 +64,6 @@ fnz_status fnzi_eng_device_find(fnz_context *ctx, const char *name, const fnzi_s
 
 /* --- Inputs -------------------------------------------------------------------------------------
  */
-static bool is_there(const fnz_workspace *ws, uint32_t k) {
-  const fnzi_stp_input *in = &ws->exe->inputs[k];
-  return in->is_tensor && in->is_passed && in->slot != FNZI_PLN_NONE && ws->inputs[k].start;
-}
-
 fnz_status fnzi_eng_device_inputs(fnz_workspace *ws) {
   const fnzi_graph *g = fnzi_graph_main(ws->exe->program);
   FNZI_NEW(&ws->call_arena, g->ninputs, &ws->device_in);
@@ -82,7 +77,7 @@ fnz_status fnzi_eng_device_inputs(fnz_workspace *ws) {
     if (in->is_tensor && in->is_passed && (in->is_shared || in->memory != k))
       return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, in->name,
                        "inputs that share memory are given with the CPU, not on the device");
-    if (!is_there(ws, k))
+    if (!in->is_tensor || !in->is_passed || in->slot == FNZI_PLN_NONE || !ws->inputs[k].start)
       continue;
     FNZ_TRY(ws->exe->gpu->check(ws, ws->exe->slots[FNZ_SIDE_INPUT].data[in->slot].info.name,
                                 ws->inputs[k].start, &ws->checked_in[in->slot]));

@@ -33,16 +33,6 @@ static bool needs_results(const fnzi_stp_binding *b, unsigned char *const *outs)
   return false;
 }
 
-/* Allocates the arena, and memory after it for results that the caller passes none for. */
-static fnz_status reserve(fnz_workspace *ws, const fnzi_stp_binding *b,
-                          unsigned char *const *outs) {
-  size_t bytes;
-  if (!fnzi_add_size(b->arena_bytes, needs_results(b, outs) ? b->outputs_bytes : 0, &bytes) ||
-      !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes))
-    return fnzi_no_memory(ws->ctx);
-  return fnzi_stp_enlarge(ws, &ws->block, &ws->block_bytes, bytes);
-}
-
 /* Sets the memory of each storage; NULL if it has none. */
 static void point_storages(const fnz_workspace *ws, fnzi_stp_binding *b, unsigned char *arena,
                            unsigned char *results, unsigned char *const *outs) {
@@ -73,7 +63,11 @@ static fnz_status find_memory(fnz_workspace *ws, fnzi_stp_binding *b, void *aren
     point_storages(ws, b, NULL, NULL, outs);
     return FNZ_OK;
   }
-  FNZ_TRY(reserve(ws, b, outs));
+  size_t bytes; /* the arena, and after it results that the caller passes no memory for */
+  if (!fnzi_add_size(b->arena_bytes, needs_results(b, outs) ? b->outputs_bytes : 0, &bytes) ||
+      !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes))
+    return fnzi_no_memory(ws->ctx);
+  FNZ_TRY(fnzi_stp_enlarge(ws, &ws->block, &ws->block_bytes, bytes));
   unsigned char *own = ws->block + (fnzi_pln_padded((uintptr_t)ws->block) - (uintptr_t)ws->block);
   point_storages(ws, b, arena ? arena : own, own + b->arena_bytes, outs);
   return FNZ_OK;

@@ -60,17 +60,16 @@ static const fnz_geometry *geometry_of(const folding *f, const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE ? f->graph->values.data[arg->u.value].geometry : NULL;
 }
 
-/* Returns whether all results are tensors of fixed sizes. */
-static bool has_fixed_results(const folding *f, const fnzi_node *node) {
+static bool is_constant(const folding *f, const fnzi_node *node) {
+  const uint32_t tags = FNZI_TAGS_KEPT | FNZI_TAG_DYNAMIC_SHAPE | FNZI_TAG_DATA_DEPENDENT;
+  if (!node->op || fnz_op_is_mutating(node->op) || fnzi_op_is_custom(node->op) ||
+      (node->op->tags & tags))
+    return false;
   FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
     const fnz_geometry *g = geometry_of(f, each.arg);
     if (each.arg->tag != FNZ_ARG_NONE && (!g || g->symbols))
       return false;
   }
-  return true;
-}
-
-static bool has_constant_args(const folding *f, const fnzi_node *node) {
   FNZI_EACH_ARG(each, node->args, node->nargs) {
     bool is_value = each.arg->tag == FNZ_ARG_VALUE;
     if (is_value ? !f->constant[each.arg->u.value]
@@ -78,12 +77,6 @@ static bool has_constant_args(const folding *f, const fnzi_node *node) {
       return false;
   }
   return true;
-}
-
-static bool is_constant(const folding *f, const fnzi_node *node) {
-  const uint32_t tags = FNZI_TAGS_KEPT | FNZI_TAG_DYNAMIC_SHAPE | FNZI_TAG_DATA_DEPENDENT;
-  return node->op && !fnz_op_is_mutating(node->op) && !fnzi_op_is_custom(node->op) &&
-         !(node->op->tags & tags) && has_fixed_results(f, node) && has_constant_args(f, node);
 }
 
 static void find_constants(folding *f) {
@@ -500,15 +493,6 @@ static fnz_status fold_open(folding *f) {
   return FNZ_OK;
 }
 
-static void folding_close(folding *f) {
-  fnzi_run_steps_close(f->steps);
-  fnz_backend_destroy(f->backend);
-  for (size_t i = 0; i < f->kept.count; i++)
-    fnzi_blob_release(f->kept.data[i].blob);
-  FNZI_VEC_FREE(f->ctx, &f->kept);
-  fnzi_arena_free(&f->scratch);
-}
-
 fnz_status fnzi_eng_fold(fnz_executable *exe) {
   const fnz_program *p = exe->expansion.program ? exe->expansion.program : exe->program;
   folding f = {.exe = exe, .ctx = exe->ctx, .program = p, .graph = fnzi_graph_main(p)};
@@ -522,7 +506,12 @@ fnz_status fnzi_eng_fold(fnz_executable *exe) {
     if (status == FNZ_OK)
       status = build(&f);
   }
-  folding_close(&f);
+  fnzi_run_steps_close(f.steps);
+  fnz_backend_destroy(f.backend);
+  for (size_t i = 0; i < f.kept.count; i++)
+    fnzi_blob_release(f.kept.data[i].blob);
+  FNZI_VEC_FREE(exe->ctx, &f.kept);
+  fnzi_arena_free(&f.scratch);
   if (status == FNZ_OK || fnzi_is_final(status))
     return status;
   exe->ctx->error = had; /* nothing is folded; each run computes the node and reports its error */

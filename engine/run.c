@@ -24,13 +24,6 @@ static bool is_in_donated(const running *r, uint32_t k, const void *data) {
   return r->exe->inputs[k].is_donated && at >= start && at - start < input->bytes;
 }
 
-/* The memory is that of the donated input whose final value the output is. Steps may still read it
- * when the final value is computed, so that this is moved there at the end. */
-static bool is_moved_there(const running *r, const fnzi_stp_slot *slot, const void *data) {
-  const uint32_t owner = r->exe->owners[slot->output];
-  return owner != FNZI_PLN_NONE && is_in_donated(r, owner, data);
-}
-
 /* Returns the location of an output; NULL if data decide its sizes, and for members. */
 static const fnz_geometry *run_planned(const running *r, const fnzi_stp_slot *slot) {
   const fnzi_pln_location *location =
@@ -80,12 +73,6 @@ static fnz_status take_memory(running *r, size_t i, const fnz_geometry *expected
   return layout ? fnzi_stp_output_set(r->ws, i, out->data, layout) : FNZ_OK;
 }
 
-/* The caller's memory is as the plan has it. */
-static bool matches_plan(const fnz_geometry *given, const fnz_geometry *expected) {
-  return given && !fnzi_is_contiguous(given) ? fnzi_same_strides(given, expected)
-                                             : fnzi_is_contiguous(expected);
-}
-
 /* Lets the run write to memory of the caller. */
 static fnz_status locate_output(running *r, size_t i) {
   const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
@@ -99,6 +86,7 @@ static fnz_status locate_output(running *r, size_t i) {
   if (!out->data)
     return FNZ_OK;
   FNZ_TRY(take_memory(r, i, slot->is_member ? r->ws->inputs[slot->input].layout : expected));
+  const uint32_t owner = r->exe->owners[slot->output];
   bool is_plain = !out->geometry || fnzi_is_contiguous(out->geometry);
   if (!expected)
     return FNZ_OK;
@@ -107,8 +95,11 @@ static fnz_status locate_output(running *r, size_t i) {
                      "an output on the device is row-major; give memory without strides");
   if (r->ws->on_device)
     r->ws->device_out[slot->output] = (uint64_t)(uintptr_t)out->data;
-  else if (matches_plan(out->geometry, expected) && !r->outs[slot->output] &&
-           !is_moved_there(r, slot, out->data) &&
+  /* Memory of the donated input whose final value this is gets it by a move at the end, because
+   * steps may still read that input. */
+  else if ((is_plain ? fnzi_is_contiguous(expected) : fnzi_same_strides(out->geometry, expected)) &&
+           !r->outs[slot->output] &&
+           (owner == FNZI_PLN_NONE || !is_in_donated(r, owner, out->data)) &&
            r->b->plan.buffers.data[r->b->plan.outputs[slot->output].buffer].kind == FNZI_PLN_OUT)
     r->outs[slot->output] = out->data;
   return FNZ_OK;

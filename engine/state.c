@@ -251,22 +251,16 @@ static fnz_status make_beside(fnz_executable_state *s) {
   return fill_pool(s->ctx, s);
 }
 
-static fnz_status check_device(fnz_context *ctx, const fnz_executable *exe,
-                               const fnz_executable *other) {
-  if (!exe->device != !other->device)
-    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
-                     "one of the executables runs on a GPU and the other one does not");
-  if (!exe->device || (exe->staging && other->staging))
-    return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "states on a GPU share memory of the caller's: fnz_executable_state_over()");
-}
-
 fnz_status fnz_executable_state_beside(fnz_context *ctx, const fnz_executable *exe,
                                        fnz_executable_state *other, fnz_executable_state **out) {
   fnz_executable_state *s;
   *out = NULL;
-  FNZ_TRY(check_device(ctx, exe, other->exe));
+  if (!exe->device != !other->exe->device)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "one of the executables runs on a GPU and the other one does not");
+  if (exe->device && !(exe->staging && other->exe->staging))
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "states on a GPU share memory of the caller's: fnz_executable_state_over()");
   FNZ_TRY(check_filled(ctx, other));
   if (other->device) {
     /* Its memory is copied to the CPU's after each run, and back before the next. */

@@ -69,17 +69,6 @@ static size_t same_shown(const verifying *v, const fnz_array *a, const fnz_array
   return 0;
 }
 
-/* Returns how many bytes from `i` on are equal or equivalent; 0 if none are. */
-static size_t alike(const verifying *v, const fnz_array *a, const fnz_array *b, size_t i) {
-  const unsigned char *one = a->data, *other = b->data;
-  size_t cell = fnzi_dtype(a->dtype)->bytes, at = i - i % cell;
-  if (one[i] == other[i])
-    return 1;
-  if (fnzi_run_same_reals(a->dtype, one + at, other + at, cell))
-    return at + cell - i;
-  return same_shown(v, a, b, i);
-}
-
 /* The bits of the element that a byte is of, its last one first. */
 static const char *bits_of(const fnz_array *a, size_t byte, char out[40]) {
   size_t cell = fnzi_dtype(a->dtype)->bytes, end = byte - byte % cell + cell;
@@ -100,14 +89,21 @@ static fnz_status compare(verifying *v, const char *run, const fnz_array *expect
   if (!same)
     return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: it has another type or other sizes",
                      run);
-  for (size_t i = 0, passed; i < expected->bytes; i += passed) {
+  const unsigned char *one = expected->data, *other = actual->data;
+  const size_t cell = fnzi_dtype(expected->dtype)->bytes;
+  for (size_t i = 0, passed; i < expected->bytes; i += passed) { /* as many bytes are equivalent */
+    const size_t at = i - i % cell;
     char a[40], b[40];
-    passed = alike(v, expected, actual, i);
+    if (one[i] == other[i])
+      passed = 1;
+    else if (fnzi_run_same_reals(expected->dtype, one + at, other + at, cell))
+      passed = at + cell - i;
+    else
+      passed = same_shown(v, expected, actual, i);
     if (!passed)
       return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name,
-                       "%s: element %zu is 0x%s, and 0x%s by the interpreter", run,
-                       i / fnzi_dtype(expected->dtype)->bytes, bits_of(actual, i, a),
-                       bits_of(expected, i, b));
+                       "%s: element %zu is 0x%s, and 0x%s by the interpreter", run, i / cell,
+                       bits_of(actual, i, a), bits_of(expected, i, b));
   }
   return FNZ_OK;
 }
@@ -244,18 +240,6 @@ static fnz_status give_number(verifying *v, uint32_t k, fnz_memory *out) {
   return FNZ_OK;
 }
 
-static fnz_status give_inputs(verifying *v, fnz_memory *in) {
-  const fnzi_stp_slots *slots = &v->exe->slots[FNZ_SIDE_INPUT];
-  for (size_t i = 0; i < slots->count; i++) {
-    uint32_t k = slots->data[i].input;
-    if (v->exe->inputs[k].is_scalar)
-      FNZ_TRY(give_number(v, k, &in[i]));
-    else
-      FNZ_TRY(give_tensor(v, k, &in[i]));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status compare_memory(verifying *v, size_t i, const fnz_memory *from) {
   const char *name = v->exe->slots[FNZ_SIDE_OUTPUT].data[i].info.name;
   const fnz_array *expected = fnz_arrays_find(v->expected, name);
@@ -272,11 +256,15 @@ static fnz_status compare_memory(verifying *v, size_t i, const fnz_memory *from)
 
 /* Every other output goes into memory with gaps, where its sizes are known; the rest stay. */
 static fnz_status verify_check_memory(verifying *v) {
+  const fnzi_stp_slots *given = &v->exe->slots[FNZ_SIDE_INPUT];
   const fnzi_stp_slots *slots = &v->exe->slots[FNZ_SIDE_OUTPUT];
   fnz_memory *in, *out;
-  FNZI_NEW(&v->arena, v->exe->slots[FNZ_SIDE_INPUT].count, &in);
+  FNZI_NEW(&v->arena, given->count, &in);
   FNZI_NEW(&v->arena, slots->count, &out);
-  FNZ_TRY(give_inputs(v, in));
+  for (size_t i = 0; i < given->count; i++) {
+    uint32_t k = given->data[i].input;
+    FNZ_TRY(v->exe->inputs[k].is_scalar ? give_number(v, k, &in[i]) : give_tensor(v, k, &in[i]));
+  }
   for (size_t i = 0; i < slots->count; i++) {
     const fnz_geometry *g = slots->data[i].info.geometry;
     if (i % 2 == 0 && g && !g->symbols)

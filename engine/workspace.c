@@ -37,18 +37,16 @@ static bool is_kept(size_t bytes) {
   return !FNZI_WATCHED && bytes < SIZE_MAX / 4;
 }
 
-static void *resize_alone(fnzi_stp_cache *cache, void *p, size_t old_bytes, size_t new_bytes) {
-  void *created = cache->from.resize(cache->from.user, p, old_bytes, new_bytes);
-  if (created || !new_bytes)
-    cache->used += new_bytes - old_bytes;
-  return created;
-}
-
 static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
   fnzi_stp_cache *cache = user;
-  if (!is_kept(old_bytes) || !is_kept(new_bytes))
-    return resize_alone(cache, p, old_bytes, new_bytes);
-  void *created = new_bytes ? take(cache, new_bytes) : NULL;
+  void *created;
+  if (!is_kept(old_bytes) || !is_kept(new_bytes)) {
+    created = cache->from.resize(cache->from.user, p, old_bytes, new_bytes);
+    if (created || !new_bytes)
+      cache->used += new_bytes - old_bytes;
+    return created;
+  }
+  created = new_bytes ? take(cache, new_bytes) : NULL;
   if (new_bytes && !created)
     return NULL;
   if (p && created)
