@@ -37,19 +37,6 @@ static const fnzi_pln_role *member_of(const grouped *g) {
 
 /* --- Members ------------------------------------------------------------------------------------
  */
-static fnz_status check_group_find_role(const grouped *g, const fnzi_node *node,
-                                        fnzi_pln_role *out) {
-  fnzi_pln_checker *c = g->c;
-  const fnzi_pln_fact *means;
-  FNZ_TRY(fnzi_pln_fact_find(&c->p, node->op, &means));
-  *out = (fnzi_pln_role){.kind = FNZI_PLN_ROLE_POINT};
-  if (fnzi_pln_node_access(&c->p, node, means) == FNZI_PLN_ACCESS_POINT && !means->elements)
-    out->space = check_group_geometry_of(g, fnzi_pln_result_of(node));
-  else
-    FNZ_TRY(fnzi_pln_role_find(c->p.ctx, c->p.graph, node, out));
-  return FNZ_OK;
-}
-
 /* Says that operand k, which the group makes, belongs to the row that the node computes. */
 static bool is_in_row(const grouped *g, uint32_t value, uint32_t k) {
   fnzi_pln_cover own = fnzi_pln_cover_of(g->space, g->dims, member_of(g)->space);
@@ -163,9 +150,16 @@ fnz_status fnzi_pln_check_group(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   FNZI_NEW(&c->p.scratch, g.last - g.first + 1, &g.members);
   for (uint32_t n = g.first; n <= g.last; n++) {
     fnzi_pln_role *m = &g.members[n - g.first];
-    FNZ_TRY(check_group_find_role(&g, check_group_node_at(&g, n), m));
+    const fnzi_node *node = check_group_node_at(&g, n);
+    const fnzi_pln_fact *means;
+    FNZ_TRY(fnzi_pln_fact_find(&c->p, node->op, &means));
+    *m = (fnzi_pln_role){.kind = FNZI_PLN_ROLE_POINT};
+    if (fnzi_pln_node_access(&c->p, node, means) == FNZI_PLN_ACCESS_POINT && !means->elements)
+      m->space = check_group_geometry_of(&g, fnzi_pln_result_of(node));
+    else
+      FNZ_TRY(fnzi_pln_role_find(c->p.ctx, c->p.graph, node, m));
     if (m->kind == FNZI_PLN_ROLE_NONE)
-      return fnzi_pln_check_wrong(c, fnzi_pln_result_of(check_group_node_at(&g, n)),
+      return fnzi_pln_check_wrong(c, fnzi_pln_result_of(node),
                                   "a group computes what is neither pointwise nor by rows");
     if (g.space == NULL || m->kind == FNZI_PLN_ROLE_ROW) /* the space of rows, or else of any */
       g.space = m->space;

@@ -197,7 +197,21 @@ static void extend(far *f, const reach *r) {
   }
 }
 
-static fnz_status check_spans(together *t) {
+/* --- The whole -----------------------------------------------------------------------------------
+ */
+static fnz_status check_sets(together *t) {
+  uint32_t count = t->first->sets;
+  if (count > t->c->plan->steps.count - t->c->step)
+    return check_sets_wrong(t, "more steps run at once than there are");
+  for (t->step = t->c->step; t->step < t->c->step + count; t->step++) {
+    const fnzi_pln_step *s = &t->c->plan->steps.data[t->step];
+    FNZ_TRY(check_sets_program(t, s));
+    if (t->step > t->c->step && s->sets != 0)
+      return check_sets_wrong(t, "a step runs at once with two others");
+  }
+  for (size_t i = 0; i < t->all.count; i++) /* memory that only one step uses cannot overlap */
+    if (t->c->users[t->all.data[i].memory].is_shared)
+      FNZI_PUSH(t->c->p.ctx, &t->several, t->all.data[i]);
   const far none = {{{FNZI_PLN_NONE, INT64_MIN}, {FNZI_PLN_NONE, INT64_MIN}}};
   far all = none, written = none;
   const reaches *of = &t->several;
@@ -215,24 +229,6 @@ static fnz_status check_spans(together *t) {
       extend(&written, r);
   }
   return FNZ_OK;
-}
-
-/* --- The whole -----------------------------------------------------------------------------------
- */
-static fnz_status check_sets(together *t) {
-  uint32_t count = t->first->sets;
-  if (count > t->c->plan->steps.count - t->c->step)
-    return check_sets_wrong(t, "more steps run at once than there are");
-  for (t->step = t->c->step; t->step < t->c->step + count; t->step++) {
-    const fnzi_pln_step *s = &t->c->plan->steps.data[t->step];
-    FNZ_TRY(check_sets_program(t, s));
-    if (t->step > t->c->step && s->sets != 0)
-      return check_sets_wrong(t, "a step runs at once with two others");
-  }
-  for (size_t i = 0; i < t->all.count; i++) /* memory that only one step uses cannot overlap */
-    if (t->c->users[t->all.data[i].memory].is_shared)
-      FNZI_PUSH(t->c->p.ctx, &t->several, t->all.data[i]);
-  return check_spans(t);
 }
 
 fnz_status fnzi_pln_check_sets(fnzi_pln_checker *c, const fnzi_pln_step *s) {

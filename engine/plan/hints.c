@@ -20,23 +20,18 @@ static bool has_hint(const fnzi_pln_planner *p, uint32_t value) {
 }
 
 /* --- Through nodes ----------------------------------------------------------------------- */
-/* Says that the base is, or will be, at the location `location` that the scatter's result prefers.
- * A base that comes from an input has the input's place. Elsewhere it would have to be copied, over
- * a source that is there already. */
-static bool base_will_move(const fnzi_pln_planner *p, uint32_t base, fnzi_pln_location location) {
-  uint32_t root = p->values[base].root;
-  if (p->values[root].born == FNZI_PLN_NONE)
-    return fnzi_pln_location_equal(
-        (fnzi_pln_location){p->plan->locations[root].buffer, p->values[base].window}, location);
-  return has_hint(p, base) && fnzi_pln_location_equal(p->values[base].hint, location);
-}
-
 static fnz_status hint_scatter(fnzi_pln_planner *p, const fnzi_node *node,
                                const fnzi_pln_fact *fact, fnzi_pln_location location) {
   uint32_t base = fnzi_pln_argument(node, 0), source = fnzi_pln_argument(node, 1);
   const fnz_geometry *region;
   set_hint(p, base, location.buffer, location.map);
-  if (!base_will_move(p, base, location))
+  /* The base must be, or come to be, where the result prefers to be: elsewhere it would have to be
+   * copied, over a source that is there already. One from an input has the input's place. */
+  const fnzi_pln_value *v = &p->values[base];
+  fnzi_pln_location place = {p->plan->locations[v->root].buffer, v->window};
+  if (p->values[v->root].born != FNZI_PLN_NONE)
+    place = v->hint;
+  if (place.map == NULL || !fnzi_pln_location_equal(place, location))
     return FNZ_OK;
   FNZ_TRY(fnzi_pln_map_region(p, node, fact, location.map, &region));
   if (region && fnzi_pln_map_injective(region))

@@ -37,13 +37,6 @@ static fnz_status step_back(fnzi_pln_planner *p, const fnzi_node *node, uint32_t
   }
 }
 
-static uint32_t input_of(const fnzi_graph *g, uint32_t value) {
-  for (uint32_t k = 0; k < g->ninputs; k++)
-    if (g->inputs[k].tag == FNZ_ARG_VALUE && g->inputs[k].u.value == value)
-      return k;
-  return FNZI_PLN_NONE;
-}
-
 /* Finds the input of the body from which output j comes; NONE if there is none. */
 static fnz_status trace(fnzi_pln_planner *p, const fnzi_graph *body, uint32_t j, uint32_t *out) {
   const fnzi_graph *had = p->graph;
@@ -61,7 +54,10 @@ static fnz_status trace(fnzi_pln_planner *p, const fnzi_graph *body, uint32_t j,
   p->graph = had;
   bool came = status == FNZ_OK && value != FNZI_PLN_NONE &&
               fnzi_pln_same_kind(g, body->values.data[value].geometry);
-  *out = came ? input_of(body, value) : FNZI_PLN_NONE;
+  *out = FNZI_PLN_NONE;
+  for (uint32_t k = 0; came && *out == FNZI_PLN_NONE && k < body->ninputs; k++)
+    if (body->inputs[k].tag == FNZ_ARG_VALUE && body->inputs[k].u.value == value)
+      *out = k;
   return status;
 }
 

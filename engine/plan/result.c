@@ -125,21 +125,6 @@ static fnz_status try_operand(fnzi_pln_planner *p, uint32_t n, uint32_t value,
   return FNZ_OK;
 }
 
-static fnz_status try_operands(fnzi_pln_planner *p, uint32_t n, uint32_t value, bool *done) {
-  const fnzi_pln_node *info = &p->nodes[n];
-  if (info->first != info->last) {
-    for (size_t i = 0; i < p->operands.count && !*done; i++)
-      FNZ_TRY(try_operand(p, n, value, &(fnzi_pln_operand){.value = p->operands.data[i]}, done));
-    return FNZ_OK;
-  }
-  FNZI_PLN_EACH_OPERAND(each, p, &p->graph->nodes.data[n]) {
-    FNZ_TRY(try_operand(p, n, value, &each, done));
-    if (*done)
-      return FNZ_OK;
-  }
-  return FNZ_OK;
-}
-
 /* Places a result of node n: where its placement hint is, over an operand, or in new memory. */
 static fnz_status place_result(fnzi_pln_planner *p, uint32_t n, uint32_t value) {
   fnzi_pln_location location = p->values[value].hint;
@@ -149,7 +134,14 @@ static fnz_status place_result(fnzi_pln_planner *p, uint32_t n, uint32_t value) 
   if (location.map != NULL && !p->policy->trivial)
     FNZ_TRY(fnzi_pln_may_write(p, n, location, value, FNZI_PLN_NONE, &done));
   if (!done && !p->policy->trivial) {
-    FNZ_TRY(try_operands(p, n, value, &done));
+    if (p->nodes[n].first != p->nodes[n].last) {
+      for (size_t i = 0; i < p->operands.count && !done; i++)
+        FNZ_TRY(try_operand(p, n, value, &(fnzi_pln_operand){.value = p->operands.data[i]}, &done));
+    } else {
+      FNZI_PLN_EACH_OPERAND(each, p, &p->graph->nodes.data[n])
+        if (!done)
+          FNZ_TRY(try_operand(p, n, value, &each, &done));
+    }
     if (done)
       return FNZ_OK;
   }

@@ -157,20 +157,6 @@ static fnz_status count_sets(sets *s, uint32_t first, uint32_t *count) {
   return FNZ_OK;
 }
 
-/* Lets buffers that a step uses live until all steps that run with it are done. */
-static fnz_status widen(fnzi_pln_planner *p) {
-  fnzi_pln_plan *plan = p->plan;
-  uint32_t *ends, count = (uint32_t)plan->steps.count;
-  FNZI_NEW(&p->scratch, count, &ends);
-  for (uint32_t i = 0, k; i < count; i += plan->steps.data[i].sets)
-    for (k = 0; k < plan->steps.data[i].sets; k++)
-      ends[i + k] = i + plan->steps.data[i].sets - 1;
-  for (size_t b = 0; b < plan->buffers.count; b++)
-    if (plan->buffers.data[b].first != FNZI_PLN_NONE)
-      plan->buffers.data[b].last = ends[plan->buffers.data[b].last];
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pln_sets_find(fnzi_pln_planner *p) {
   sets s = {.p = p};
   size_t values = p->plan->nvalues, buffers = p->plan->buffers.count;
@@ -189,5 +175,16 @@ fnz_status fnzi_pln_sets_find(fnzi_pln_planner *p) {
     p->plan->steps.data[i].sets = count;
   }
   FNZI_VEC_FREE(p->ctx, &s.all);
-  return status == FNZ_OK ? widen(p) : status;
+  FNZ_TRY(status);
+  /* Buffers that a step uses live until all steps that run with it are done. */
+  fnzi_pln_plan *plan = p->plan;
+  uint32_t *ends, count = (uint32_t)plan->steps.count;
+  FNZI_NEW(&p->scratch, count, &ends);
+  for (uint32_t i = 0, k; i < count; i += plan->steps.data[i].sets)
+    for (k = 0; k < plan->steps.data[i].sets; k++)
+      ends[i + k] = i + plan->steps.data[i].sets - 1;
+  for (size_t b = 0; b < buffers; b++)
+    if (plan->buffers.data[b].first != FNZI_PLN_NONE)
+      plan->buffers.data[b].last = ends[plan->buffers.data[b].last];
+  return FNZ_OK;
 }
