@@ -188,35 +188,10 @@ static fnz_status set_preference(const builder *m, void *preference, int attribu
                           m->step, "an algorithm was described");
 }
 
-/* Parts of a sum are joined in the type in which they are computed, in a fixed order. */
-static fnz_status describe_preference(const builder *m, void *preference) {
-  const uint64_t most = (uint64_t)32 << 20;
-  const fnzi_cuda_product *p = m->p;
-  const uint32_t c = p->beta != 0 ? p->c.align : p->d.align;
-  FNZ_TRY(cublas_status_of(m->ctx,
-                           m->cublas->preference_set(preference, MOST_SCRATCH, &most, sizeof most),
-                           m->step, "an algorithm was described"));
-  FNZ_TRY(set_preference(m, preference, REDUCTIONS, REDUCES_AS_COMPUTED));
-  FNZ_TRY(set_preference(m, preference, ALIGN_A, p->b.align));
-  FNZ_TRY(set_preference(m, preference, ALIGN_B, p->a.align));
-  FNZ_TRY(set_preference(m, preference, ALIGN_C, c));
-  return set_preference(m, preference, ALIGN_D, p->d.align);
-}
-
 /* All that the choice of an algorithm depends on, without padding. */
 typedef struct question {
   int64_t library, dtype, m, n, k, count, numbers[4][4], beta, bias;
 } question;
-
-static question cublas_question_of(const fnzi_cuda_product *p) {
-  const fnzi_cuda_matrix *all[] = {&p->a, &p->b, p->beta != 0 ? &p->c : &p->d, &p->d};
-  question q = {'L', p->dtype, p->m, p->n, p->k, p->count, {{0}}, p->beta != 0, p->has_bias};
-  for (int i = 0; i < 4; i++) {
-    q.numbers[i][0] = all[i]->row, q.numbers[i][1] = all[i]->col;
-    q.numbers[i][2] = all[i]->batch, q.numbers[i][3] = all[i]->align;
-  }
-  return q;
-}
 
 typedef struct answers {
   fnzi_cuda_product_choice choice;
@@ -225,7 +200,13 @@ typedef struct answers {
 
 /* Asks the library for an algorithm, or finds an earlier answer. The caller has the lock. */
 static void cublas_query(const builder *m, void *preference, answers *out) {
-  const question q = cublas_question_of(m->p);
+  const fnzi_cuda_product *of = m->p;
+  const fnzi_cuda_matrix *all[] = {&of->a, &of->b, of->beta != 0 ? &of->c : &of->d, &of->d};
+  question q = {'L', of->dtype, of->m, of->n, of->k, of->count, {{0}}, of->beta != 0, of->has_bias};
+  for (int i = 0; i < 4; i++) {
+    q.numbers[i][0] = all[i]->row, q.numbers[i][1] = all[i]->col;
+    q.numbers[i][2] = all[i]->batch, q.numbers[i][3] = all[i]->align;
+  }
   const fnzi_cuda_cublas *lib = m->cublas;
   fnzi_cuda_product_plan *p = m->out;
   memset(out, 0, sizeof *out);
@@ -238,8 +219,18 @@ static void cublas_query(const builder *m, void *preference, answers *out) {
 }
 
 static fnz_status cublas_choose(const builder *m, void *preference) {
+  /* Parts of a sum are joined in the type in which they are computed, in a fixed order. */
+  const uint64_t most = (uint64_t)32 << 20;
+  const fnzi_cuda_product *p = m->p;
   answers s;
-  FNZ_TRY(describe_preference(m, preference));
+  FNZ_TRY(cublas_status_of(m->ctx,
+                           m->cublas->preference_set(preference, MOST_SCRATCH, &most, sizeof most),
+                           m->step, "an algorithm was described"));
+  FNZ_TRY(set_preference(m, preference, REDUCTIONS, REDUCES_AS_COMPUTED));
+  FNZ_TRY(set_preference(m, preference, ALIGN_A, p->b.align));
+  FNZ_TRY(set_preference(m, preference, ALIGN_B, p->a.align));
+  FNZ_TRY(set_preference(m, preference, ALIGN_C, p->beta != 0 ? p->c.align : p->d.align));
+  FNZ_TRY(set_preference(m, preference, ALIGN_D, p->d.align));
   fnzi_cuda_shared_lock(m->cublas->shared);
   cublas_query(m, preference, &s);
   fnzi_cuda_shared_unlock(m->cublas->shared);

@@ -116,25 +116,17 @@ static uint32_t dim_of(uint32_t rank, uint32_t k, bool channels_last) {
   return k == 0 ? 1 : rank - k;
 }
 
-/* Copies strides. Dimensions of size one get the strides of a contiguous tensor, because theirs may
- * be anything. */
-static void effective_strides(const fnzi_cuda_conv *c, const int64_t *sizes, const int64_t *strides,
-                              int64_t *out) {
-  uint32_t rank = c->spatial + 2;
-  int64_t next = 1;
-  for (uint32_t k = 0; k < rank; k++) {
-    uint32_t d = dim_of(rank, k, sizes[1] > 1 && strides[1] == 1);
-    out[d] = sizes[d] == 1 ? next : strides[d];
-    if (!fnzi_mul_i64(out[d], sizes[d], &next))
-      next = INT64_MAX;
-  }
-}
-
 static fnz_status set_tensor(const builder *m, void *tensor, const int64_t *sizes,
                              const int64_t *strides) {
   int size[FNZI_CUDA_CONV_DIMS], stride[FNZI_CUDA_CONV_DIMS];
-  int64_t effective[FNZI_CUDA_CONV_DIMS];
-  effective_strides(m->c, sizes, strides, effective);
+  int64_t effective[FNZI_CUDA_CONV_DIMS], next = 1;
+  /* Dimensions of size one get a contiguous tensor's strides, because theirs may be anything. */
+  for (uint32_t k = 0; k < m->c->spatial + 2; k++) {
+    uint32_t d = dim_of(m->c->spatial + 2, k, sizes[1] > 1 && strides[1] == 1);
+    effective[d] = sizes[d] == 1 ? next : strides[d];
+    if (!fnzi_mul_i64(effective[d], sizes[d], &next))
+      next = INT64_MAX;
+  }
   for (uint32_t k = 0; k < m->c->spatial + 2; k++)
     if (effective[k] < 1)
       return refuse(m, "stride", effective[k]);
@@ -163,20 +155,6 @@ static bool is_layout(const fnzi_cuda_conv *c, bool channels_last) {
       return false;
   }
   return true;
-}
-
-static fnz_status set_weight(const builder *m) {
-  int size[FNZI_CUDA_CONV_DIMS];
-  bool first = is_layout(m->c, false);
-  if (!first && !is_layout(m->c, true))
-    return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
-                     "cuDNN takes no weight that lies with gaps or turned");
-  FNZ_TRY(narrow(m, "size", m->c->weight, 2, 1, size));
-  return cudnn_status_of(m->ctx,
-                         m->cudnn->weight_set(m->out->weight, cudnn_type_of(m->c->dtype),
-                                              first ? CHANNELS_FIRST : CHANNELS_LAST, rank_of(m->c),
-                                              size),
-                         m->step, "a weight was described");
 }
 
 /* Returns whether this padding on both sides gives the result's size. */
@@ -220,7 +198,17 @@ static fnz_status cudnn_describe(const builder *m) {
   FNZ_TRY(set_conv(m));
   FNZ_TRY(set_tensor(m, out->x, m->c->x, m->c->x_strides));
   FNZ_TRY(set_tensor(m, out->y, m->c->y, m->c->y_strides));
-  return set_weight(m);
+  int size[FNZI_CUDA_CONV_DIMS];
+  bool first = is_layout(m->c, false);
+  if (!first && !is_layout(m->c, true))
+    return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
+                     "cuDNN takes no weight that lies with gaps or turned");
+  FNZ_TRY(narrow(m, "size", m->c->weight, 2, 1, size));
+  return cudnn_status_of(m->ctx,
+                         m->cudnn->weight_set(out->weight, cudnn_type_of(m->c->dtype),
+                                              first ? CHANNELS_FIRST : CHANNELS_LAST, rank_of(m->c),
+                                              size),
+                         m->step, "a weight was described");
 }
 
 /* --- Algorithms ---------------------------------------------------------------------------------

@@ -9,17 +9,6 @@ static const fnzi_load_symbol symbols[] = {
 #undef DRIVER
 };
 
-static fnz_status driver_start(fnz_context *ctx, fnzi_cuda_driver *driver) {
-  int count = 0;
-  FNZ_TRY(fnzi_cuda_driver_status(ctx, driver, driver->init(0), "the driver is started"));
-  FNZ_TRY(fnzi_cuda_driver_status(ctx, driver, driver->version_get(&driver->version),
-                                  "its version is asked for"));
-  FNZ_TRY(fnzi_cuda_driver_status(ctx, driver, driver->device_count(&count), "GPUs are counted"));
-  return count > 0 ? FNZ_OK
-                   : fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                               "CUDA cannot be used: the driver finds no GPU");
-}
-
 fnz_status fnzi_cuda_driver_open(fnz_context *ctx, fnzi_cuda_driver *out) {
   static const char *const names[] = {"libcuda.so.1", NULL};
   static const fnzi_load_spec spec = {
@@ -28,7 +17,16 @@ fnz_status fnzi_cuda_driver_open(fnz_context *ctx, fnzi_cuda_driver *out) {
       "install that",
       symbols, sizeof symbols / sizeof *symbols, NULL};
   FNZ_TRY(fnzi_load_open(ctx, &spec, out, &out->library));
-  fnz_status status = driver_start(ctx, out);
+  int count = 0;
+  fnz_status status = fnzi_cuda_driver_status(ctx, out, out->init(0), "the driver is started");
+  if (status == FNZ_OK)
+    status = fnzi_cuda_driver_status(ctx, out, out->version_get(&out->version),
+                                     "its version is asked for");
+  if (status == FNZ_OK)
+    status = fnzi_cuda_driver_status(ctx, out, out->device_count(&count), "GPUs are counted");
+  if (status == FNZ_OK && count <= 0)
+    status =
+        fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "CUDA cannot be used: the driver finds no GPU");
   if (status != FNZ_OK)
     fnzi_cuda_driver_close(out);
   return status;

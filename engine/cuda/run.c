@@ -305,20 +305,6 @@ fnz_status fnzi_cuda_fill(fnz_context *ctx, const fnzi_cuda_device *d, uint64_t 
 
 /* --- Programs -----------------------------------------------------------------------------------
  */
-static fnz_status look_up(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_buffer *code,
-                          size_t k, fnzi_cuda_module *module) {
-  const fnzi_cuda_kernel *kernel = &module->kernels[k].text;
-  fnzi_cuda_function *f = &module->kernels[k].function;
-  char name[32];
-  *f = (fnzi_cuda_function){.threads = kernel->threads, .grid = kernel->grid};
-  snprintf(name, sizeof name, "k%zu", k);
-  if (d->has_figures && code->data)
-    f->figures = fnzi_cuda_cubin_figures(code->data, code->size, name);
-  return d->is_absent ? FNZ_OK
-                      : STATUS(d, module_function(&f->function, module->module, name),
-                               "a kernel is looked up");
-}
-
 /* A driver may not know code of a CUDA that is newer than it. */
 static fnz_status load_code(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_buffer *code,
                             void **out) {
@@ -339,8 +325,18 @@ static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_bu
   module->bytes += code->size;
   if (!d->is_absent)
     FNZ_TRY(load_code(ctx, d, code, &module->module));
-  for (size_t k = 0; k < module->count; k++)
-    FNZ_TRY(look_up(ctx, d, code, k, module));
+  for (size_t k = 0; k < module->count; k++) {
+    const fnzi_cuda_kernel *kernel = &module->kernels[k].text;
+    fnzi_cuda_function *f = &module->kernels[k].function;
+    char name[32];
+    *f = (fnzi_cuda_function){.threads = kernel->threads, .grid = kernel->grid};
+    snprintf(name, sizeof name, "k%zu", k);
+    if (d->has_figures && code->data)
+      f->figures = fnzi_cuda_cubin_figures(code->data, code->size, name);
+    if (!d->is_absent)
+      FNZ_TRY(
+          STATUS(d, module_function(&f->function, module->module, name), "a kernel is looked up"));
+  }
   return FNZ_OK;
 }
 

@@ -79,18 +79,6 @@ static fnz_status put_side(const fnzi_cuda_writer *w, const fnzi_cuda_attention 
   return fnzi_put_text(w->ctx, w->out, "  }\n");
 }
 
-static fnz_status put_mask(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a) {
-  if (a->has_mask)
-    FNZ_TRY(put_side(w, a, &a->mask, 4, "mask"));
-  PUT(w,
-      "  __device__ sum masked(int64_t h, int64_t i, int64_t j, sum v) const {\n    return %s;\n"
-      "  }\n",
-      !a->has_mask                ? "v"
-      : a->mask.dtype == FNZ_BOOL ? "mask(h, i, j) != 0 ? v : -(sum)INFINITY"
-                                  : "v + mask(h, i, j)");
-  return FNZ_OK;
-}
-
 /* Writes dropped(): an exponential times the dropout factor, or 0 if dropout drops it. */
 static fnz_status put_dropped(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
                               int operand) {
@@ -147,7 +135,14 @@ static fnz_status put_operands(fnzi_cuda_writer *w, const fnzi_cuda_attention *a
   FNZ_TRY(put_side(w, a, &a->q, 0, "q"));
   FNZ_TRY(put_side(w, a, &a->k, 1, "k"));
   FNZ_TRY(put_side(w, a, &a->v, 2, "v"));
-  FNZ_TRY(put_mask(w, a));
+  if (a->has_mask)
+    FNZ_TRY(put_side(w, a, &a->mask, 4, "mask"));
+  PUT(w,
+      "  __device__ sum masked(int64_t h, int64_t i, int64_t j, sum v) const {\n    return %s;\n"
+      "  }\n",
+      !a->has_mask                ? "v"
+      : a->mask.dtype == FNZ_BOOL ? "mask(h, i, j) != 0 ? v : -(sum)INFINITY"
+                                  : "v + mask(h, i, j)");
   FNZ_TRY(put_dropped(w, a, 4 + a->has_mask + (a->has_log && a->pieces <= 1)));
   if (a->pieces > 1)
     FNZ_TRY(attention_put_kept(w, a, 3, false));

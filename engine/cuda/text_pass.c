@@ -130,21 +130,6 @@ static bool loads(const pass *p, uint32_t k) {
   return !p->t->g->lanes[k].stores && has_lane(p->t, k, p->stores) && !p->t->loaded[k];
 }
 
-/* Returns how many vectors to load ahead. Kept lanes need registers anyway, so they do not
- * count. */
-static int ahead_of(const pass *p) {
-  const fnzi_cuda_team *t = p->t;
-  int64_t bytes = 0;
-  for (uint32_t k = 0; k < t->g->nlanes; k++)
-    bytes += loads(p, k) && !t->kept[k] ? bytes_of(t, k) : 0;
-  int most = t->keeps_row ? t->iterations : t->iterations < MOST_AHEAD ? t->iterations : MOST_AHEAD;
-  int64_t ahead = bytes ? UNDER_WAY / bytes : most;
-  ahead = ahead < 1 ? 1 : ahead > most ? most : ahead;
-  while (t->keeps_row && t->iterations % ahead != 0)
-    ahead--;
-  return (int)ahead;
-}
-
 /* Opens the loop over the vectors u that were loaded ahead, and writes the indices of vector j. */
 static fnz_status open_vectors(const pass *p) {
   const fnzi_cuda_team *t = p->t;
@@ -289,7 +274,16 @@ fnz_status fnzi_cuda_team_close_pass(fnzi_cuda_team *t, bool stores) {
   pass p = {.t = t, .wide = t->w, .stores = stores};
   p.wide.group = &t->wide;
   p.wide.width = t->width;
-  p.ahead = ahead_of(&p);
+  /* Vectors that are loaded ahead need registers. Kept lanes do anyway, so they do not count. */
+  int64_t bytes = 0;
+  for (uint32_t k = 0; k < t->g->nlanes; k++)
+    bytes += loads(&p, k) && !t->kept[k] ? bytes_of(t, k) : 0;
+  int most = t->keeps_row ? t->iterations : t->iterations < MOST_AHEAD ? t->iterations : MOST_AHEAD;
+  int64_t ahead = bytes ? UNDER_WAY / bytes : most;
+  ahead = ahead < 1 ? 1 : ahead > most ? most : ahead;
+  while (t->keeps_row && t->iterations % ahead != 0)
+    ahead--;
+  p.ahead = (int)ahead;
   p.step = t->threads * p.ahead;
   p.loops = t->g->pieces || p.ahead < t->all_iterations;
   PUT(&t->w, "    };\n");

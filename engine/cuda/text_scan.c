@@ -16,20 +16,6 @@ typedef struct scan {
   char type[64], fold[128]; /* of the value that elements pass on; how to combine it */
 } scan;
 
-static fnz_status scan_measure(scan *s) {
-  s->rows = s->length = 1;
-  for (uint32_t d = 0; d < s->g->rank; d++) {
-    int64_t *count = d < s->g->outer ? &s->rows : &s->length;
-    if (!fnzi_mul_i64(*count, s->g->sizes[d], count))
-      return fnzi_no_memory(s->w.ctx);
-  }
-  while (s->index < s->g->nins && s->g->ins[s->index].kind < FNZI_CUDA_SCAN)
-    s->index++;
-  return s->index < s->g->nins
-             ? FNZ_OK
-             : fnzi_fail(s->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a group has no scan");
-}
-
 /* --- An element ---------------------------------------------------------------------------------
  */
 static fnz_status put_lanes(const scan *s, bool stores) {
@@ -77,16 +63,6 @@ static fnz_status put_behind(const scan *s) {
 
 /* --- A row --------------------------------------------------------------------------------------
  */
-static fnz_status put_alone(const scan *s) {
-  PUT(&s->w, "    %s sum = {};\n    for (int64_t c = 0; c < %s; c++) {\n    %s x = {};\n", s->type,
-      WORD(s->text, s->length), s->type);
-  FNZ_TRY(put_before(s));
-  PUT(&s->w, "    x = sum = c == 0 ? x : %s::take(sum, x);\n", s->fold);
-  FNZ_TRY(put_behind(s));
-  PUT(&s->w, "    }\n");
-  return FNZ_OK;
-}
-
 /* Returns how many elements a thread takes at a time. */
 static int each_of(const scan *s) {
   return s->length <= THREADS ? 1 : s->length <= SOME * THREADS ? SOME : MOST;
@@ -126,13 +102,30 @@ static fnz_status scan_put_body(const scan *s, bool alone) {
       WORD(s->text, s->rows));
   PUT(&s->w, "    const index i = (index)at;\n");
   FNZ_TRY(fnzi_cuda_put_indices(&s->w, 0, s->g->outer, "i"));
-  FNZ_TRY(alone ? put_alone(s) : put_together(s));
+  if (alone) {
+    PUT(&s->w, "    %s sum = {};\n    for (int64_t c = 0; c < %s; c++) {\n    %s x = {};\n",
+        s->type, WORD(s->text, s->length), s->type);
+    FNZ_TRY(put_before(s));
+    PUT(&s->w, "    x = sum = c == 0 ? x : %s::take(sum, x);\n", s->fold);
+    FNZ_TRY(put_behind(s));
+    PUT(&s->w, "    }\n");
+  } else
+    FNZ_TRY(put_together(s));
   PUT(&s->w, "  }\n");
   return FNZ_OK;
 }
 
 static fnz_status scan_add(scan *s, uint32_t *kernel, int64_t *count) {
-  FNZ_TRY(scan_measure(s));
+  s->rows = s->length = 1;
+  for (uint32_t d = 0; d < s->g->rank; d++) {
+    int64_t *size = d < s->g->outer ? &s->rows : &s->length;
+    if (!fnzi_mul_i64(*size, s->g->sizes[d], size))
+      return fnzi_no_memory(s->w.ctx);
+  }
+  while (s->index < s->g->nins && s->g->ins[s->index].kind < FNZI_CUDA_SCAN)
+    s->index++;
+  if (s->index == s->g->nins)
+    return fnzi_fail(s->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a group has no scan");
   bool alone = s->length <= SHORT ||
                (s->rows >= MANY_ROWS && (s->length < LONG || fnzi_cuda_is_interleaved(s->g)));
   const fnzi_cuda_ins *ins = &s->g->ins[s->index];

@@ -47,18 +47,6 @@ bool fnzi_cuda_is_transposed(const fnzi_cuda_group *g, uint32_t *across) {
   return false;
 }
 
-static int width_of(const fnzi_cuda_group *g, uint32_t across) {
-  uint32_t last = g->rank - 1;
-  bool pairs = g->sizes[across] % 2 == 0 && g->sizes[last] % 2 == 0 && g->sizes[across] >= WARP &&
-               g->sizes[last] >= WARP && shared_by(g, across, 2 * WARP) <= MOST_SHARED;
-  for (uint32_t k = 0; k < g->nlanes && pairs; k++) {
-    bool brought = is_along_across(g, k, across);
-    pairs = fnzi_cuda_loads_vectors(g, k, brought ? across : last, 2) &&
-            (!brought || fnzi_cuda_lane_cell(g, k) <= 2);
-  }
-  return pairs ? 2 : 1;
-}
-
 /* --- Text ---------------------------------------------------------------------------------------
  */
 static bool is_beside(const transposing *t, uint32_t d) {
@@ -198,7 +186,16 @@ static fnz_status transposed_put_body(const transposing *t, fnzi_cuda_text *text
 static fnz_status transposed_measure(transposing *t) {
   const uint32_t dims[] = {t->across, t->g->rank - 1};
   t->all = 1;
-  t->width = width_of(t->g, t->across);
+  const fnzi_cuda_group *g = t->g;
+  const int64_t down = g->sizes[dims[0]], along = g->sizes[dims[1]];
+  bool pairs = down % 2 == 0 && along % 2 == 0 && down >= WARP && along >= WARP &&
+               shared_by(g, t->across, 2 * WARP) <= MOST_SHARED;
+  for (uint32_t k = 0; k < g->nlanes && pairs; k++) {
+    bool brought = is_along_across(g, k, t->across);
+    pairs = fnzi_cuda_loads_vectors(g, k, dims[!brought], 2) &&
+            (!brought || fnzi_cuda_lane_cell(g, k) <= 2);
+  }
+  t->width = pairs ? 2 : 1;
   t->side = WARP * t->width;
   t->apart = t->side + 1;
   for (int k = 0; k < 2; k++)
