@@ -57,17 +57,6 @@ static fnz_status caller_copy_down(fnz_workspace *ws, const fnzi_stp_binding *b,
   return fnzi_cuda_wait(ws->ctx, device, ws->stream);
 }
 
-/* Returns whether the CPU computes a step, or a result passes through its memory. */
-static bool has_part(const fnz_workspace *ws, const fnzi_stp_binding *b) {
-  const fnzi_stp_slots *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
-  bool has = !ws->on_device || !b->device->has_device_steps || b->has_interpreted ||
-             b->device->has_host_steps;
-  for (size_t i = 0; i < out->count && !has; i++)
-    has = !out->data[i].is_scalar && !(ws->state && out->data[i].info.in_state) &&
-          (out->data[i].is_member || !fnzi_dev_is_direct(ws, b, out->data[i].output));
-  return has;
-}
-
 /* --- Outputs ------------------------------------------------------------------------------------
  */
 bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k) {
@@ -136,7 +125,14 @@ static fnz_status provide_results(fnz_workspace *ws, const fnzi_stp_binding *b) 
 fnz_status fnzi_dev_memory_find(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
   if (ws->on_device && !all)
     FNZ_TRY(provide_results(ws, b));
-  ws->host_absent = !all && !has_part(ws, b);
+  /* Whether the CPU computes a step, or a result passes through its memory. */
+  const fnzi_stp_slots *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
+  bool has = all || !ws->on_device || !b->device->has_device_steps || b->has_interpreted ||
+             b->device->has_host_steps;
+  for (size_t i = 0; i < out->count && !has; i++)
+    has = !out->data[i].is_scalar && !(ws->state && out->data[i].info.in_state) &&
+          (out->data[i].is_member || !fnzi_dev_is_direct(ws, b, out->data[i].output));
+  ws->host_absent = !has;
   if (ws->host_absent)
     return FNZ_OK;
   if (ws->state)

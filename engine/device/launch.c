@@ -69,26 +69,20 @@ fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_stp_binding *b,
 
 /* --- One row ------------------------------------------------------------------------------------
  */
-/* Returns whether the whole run is a single launch: the CPU computes no step, and never repeats a
- * run. */
-static bool is_one_launch(const fnzi_stp_binding *b) {
-  const fnzi_dev_binding *d = b->device;
-  return d && d->has_device_steps && !d->has_host_steps && !d->has_flag && !b->has_interpreted &&
-         b->thunks.count == 1 && b->thunks.data[0].kind == FNZI_STP_THUNK_TILE &&
-         d->works[0].nlaunches == 1 && fnzi_graph_main(b->program)->nodes.count == 1;
-}
-
-static bool is_of_row(const fnzi_tile_program *t, const char *row) {
+const fnzi_stp_binding *fnzi_dev_point_binding(const fnz_workspace *ws, const char *row) {
+  const fnzi_stp_binding *b = ws->bindings.count == 1 ? ws->bindings.data[0] : NULL;
   uint32_t rows = 0, others = 0;
+  const fnzi_dev_binding *d = b ? b->device : NULL;
+  /* The whole run must be a single launch: the CPU computes no step, and never repeats a run. */
+  if (!d || !d->has_device_steps || d->has_host_steps || d->has_flag || b->has_interpreted ||
+      b->thunks.count != 1 || b->thunks.data[0].kind != FNZI_STP_THUNK_TILE ||
+      d->works[0].nlaunches != 1 || fnzi_graph_main(b->program)->nodes.count != 1)
+    return NULL;
+  const fnzi_tile_program *t = b->thunks.data[0].u.tile;
   for (uint32_t k = 0; k < t->nins; k++) {
     bool runs = t->ins[k].kind == FNZI_TILE_INS_RUN, is = runs && strcmp(t->ins[k].point, row) == 0;
     rows += is;
     others += runs && !is;
   }
-  return rows == 1 && others == 0;
-}
-
-const fnzi_stp_binding *fnzi_dev_point_binding(const fnz_workspace *ws, const char *row) {
-  const fnzi_stp_binding *b = ws->bindings.count == 1 ? ws->bindings.data[0] : NULL;
-  return b && is_one_launch(b) && is_of_row(b->thunks.data[0].u.tile, row) ? b : NULL;
+  return rows == 1 && others == 0 ? b : NULL;
 }

@@ -210,20 +210,6 @@ static void along_channels(const channels *c, const fnz_geometry *g, int64_t *ou
     out[d] = d < g->rank ? g->strides[d] : 0;
 }
 
-static fnz_status open_channels(fnzi_dev_builder *m, const fnzi_krn_call *call, channels *c) {
-  FNZ_TRY(open_norm(m, call, &c->n));
-  const fnz_geometry *x = c->n.x;
-  bool is_one = c->per_sample && x->rank == 2; /* element in a row */
-  c->n.sizes[0] = x->sizes[c->per_sample ? 0 : 1];
-  c->n.sizes[1] = x->sizes[c->per_sample ? 1 : 0];
-  for (uint32_t d = 2; d < x->rank; d++)
-    c->n.sizes[d] = x->sizes[d];
-  if (is_one)
-    c->n.sizes[2] = 1;
-  norms_measure(&c->n, c->per_sample ? 2 : 1, x->rank + is_one);
-  return FNZ_OK;
-}
-
 /* An operand that has a number for each channel. */
 static uint16_t load_channels(channels *c, const char *name, double otherwise) {
   const fnzi_krn_array *a = fnzi_krn_named_array(c->n.call, name);
@@ -280,8 +266,17 @@ static fnz_status over_channels(fnzi_dev_builder *m, fnzi_krn_call *call, channe
     why = "running statistics are not given";
   if (why)
     return fnzi_dev_work_refuse(out, why);
-  FNZ_TRY(open_channels(m, call, c));
-  along_channels(c, c->n.x, strides);
+  FNZ_TRY(open_norm(m, call, &c->n));
+  const fnz_geometry *g = c->n.x;
+  bool is_one = c->per_sample && g->rank == 2; /* element in a row */
+  c->n.sizes[0] = g->sizes[c->per_sample ? 0 : 1];
+  c->n.sizes[1] = g->sizes[c->per_sample ? 1 : 0];
+  for (uint32_t d = 2; d < g->rank; d++)
+    c->n.sizes[d] = g->sizes[d];
+  if (is_one)
+    c->n.sizes[2] = 1;
+  norms_measure(&c->n, c->per_sample ? 2 : 1, g->rank + is_one);
+  along_channels(c, g, strides);
   uint16_t x = load(&c->n, fnzi_krn_call_input(call, 0), false, strides, 0);
   along_channels(c, &call->outputs[0]->place, strides);
   code_channels(c, x, strides);

@@ -123,16 +123,6 @@ static uint16_t add_input(row_group *w, const fnzi_krn_array *a, uint32_t missin
   return slot;
 }
 
-/* Result k of the call: whole, or a number for each row, whose dimensions are kept or dropped. */
-static void add_result(row_group *w, size_t k, uint16_t slot, bool *fits) {
-  const fnzi_krn_array *a = k < w->call->noutputs ? w->call->outputs[k] : NULL;
-  if (!a || !*fits)
-    return;
-  uint16_t out = fnzi_dev_rows_convert(&w->r, a->place.dtype, slot);
-  *fits = a->place.rank == w->x->rank ? lower_add_lane(w, a, out, true, 0)
-                                      : add_reduced_lane(w, a, out, true);
-}
-
 static bool lower_is_real(fnz_dtype dtype) {
   return fnzi_cuda_text_converts(dtype) && !fnzi_is_complex(dtype) && dtype != FNZ_U64;
 }
@@ -172,8 +162,15 @@ static fnz_status close_rows(row_group *w, const uint16_t in[FNZI_ROW_OPERANDS],
   fnz_dtype dtype = w->call->outputs[0]->place.dtype;
   if (fits && !fnzi_dev_rows_code(&w->r, &code, dtype, w->length, in, results))
     return fnzi_dev_work_refuse(out, "no text for its type");
-  for (size_t k = 0; k < w->call->noutputs && k < FNZI_ROW_RESULTS; k++)
-    add_result(w, k, results[k], &fits);
+  /* A result is whole, or a number for each row, whose dimensions are kept or dropped. */
+  for (size_t k = 0; fits && k < w->call->noutputs && k < FNZI_ROW_RESULTS; k++) {
+    const fnzi_krn_array *a = w->call->outputs[k];
+    if (!a)
+      continue;
+    uint16_t out_k = fnzi_dev_rows_convert(&w->r, a->place.dtype, results[k]);
+    fits = a->place.rank == w->x->rank ? lower_add_lane(w, a, out_k, true, 0)
+                                       : add_reduced_lane(w, a, out_k, true);
+  }
   return fits ? fnzi_dev_rows_end(&w->r, out)
               : fnzi_dev_work_refuse(out, "an operand is in no buffer of the plan");
 }

@@ -100,7 +100,10 @@ static fnz_status print_host(fnz_context *ctx, const fnzi_stp_binding *b, size_t
   return fnzi_put_text(ctx, out, "\n");
 }
 
-static fnz_status print_sums(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
+fnz_status fnzi_dev_print(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
+  for (size_t i = 0; i < b->thunks.count; i++)
+    FNZ_TRY(b->device->works[i].on_device ? print_launches(ctx, b, i, out)
+                                          : print_host(ctx, b, i, out));
   const fnzi_dev_binding *d = b->device;
   const sums s = sums_of(b);
   FNZ_TRY(fnzi_printf(ctx, out, "for sm_%d%d: ", d->device->major, d->device->minor));
@@ -116,13 +119,6 @@ static fnz_status print_sums(fnz_context *ctx, const fnzi_stp_binding *b, fnz_bu
     return FNZ_OK;
   return fnzi_put_text(ctx, out,
                        "registers are not known, for no NVRTC was found that makes code for it\n");
-}
-
-fnz_status fnzi_dev_print(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
-  for (size_t i = 0; i < b->thunks.count; i++)
-    FNZ_TRY(b->device->works[i].on_device ? print_launches(ctx, b, i, out)
-                                          : print_host(ctx, b, i, out));
-  return print_sums(ctx, b, out);
 }
 
 /* --- JSON ---------------------------------------------------------------------------------------
@@ -153,20 +149,6 @@ static void json_launch(fnzi_json_out *w, const fnzi_stp_binding *b, size_t step
   fnzi_json_close(w, '}');
 }
 
-static void json_host(fnzi_json_out *w, const fnzi_stp_binding *b, size_t step) {
-  const fnzi_dev_binding *d = b->device;
-  const fnzi_dev_placement none = {0},
-                           *placement = d->has_device_steps ? &d->schedule.steps[step] : &none;
-  fnzi_json_open(w, '{');
-  fnzi_json_out_count(w, "step", step);
-  fnzi_json_out_text(w, "why", why_of(b, step));
-  fnzi_json_out_count(w, "to_cpu", print_sum_of(&b->plan, placement->values, placement->before));
-  fnzi_json_out_count(
-      w, "to_device",
-      print_sum_of(&b->plan, placement->values + placement->before, placement->after));
-  fnzi_json_close(w, '}');
-}
-
 void fnzi_dev_print_json(fnzi_json_out *w, const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
   char kind[32];
@@ -179,9 +161,19 @@ void fnzi_dev_print_json(fnzi_json_out *w, const fnzi_stp_binding *b) {
         json_launch(w, b, i, &d->works[i].launches[k]);
   fnzi_json_close(w, ']');
   fnzi_json_open_lines(w, "on_cpu", '[', 4, FNZI_JSON_AFTER);
-  for (size_t i = 0; i < b->thunks.count; i++)
-    if (!d->works[i].on_device)
-      json_host(w, b, i);
+  for (size_t i = 0; i < b->thunks.count; i++) {
+    const fnzi_dev_placement none = {0},
+                             *there = d->has_device_steps ? &d->schedule.steps[i] : &none;
+    if (d->works[i].on_device)
+      continue;
+    fnzi_json_open(w, '{');
+    fnzi_json_out_count(w, "step", i);
+    fnzi_json_out_text(w, "why", why_of(b, i));
+    fnzi_json_out_count(w, "to_cpu", print_sum_of(&b->plan, there->values, there->before));
+    fnzi_json_out_count(w, "to_device",
+                        print_sum_of(&b->plan, there->values + there->before, there->after));
+    fnzi_json_close(w, '}');
+  }
   fnzi_json_close(w, ']');
   fnzi_json_out_count(w, "to_cpu_at_end", sums_of(b).at_end);
 }

@@ -111,22 +111,6 @@ static const char *product_open(const fnzi_dev_builder *m, const fnzi_krn_call *
   return NULL;
 }
 
-static void read_shape(const fnzi_krn_call *call, const fnzi_krn_array *a, const fnzi_krn_array *b,
-                       const fnzi_krn_array *c, role role_b, product *p) {
-  const fnz_geometry *out = &call->outputs[0]->place;
-  bool has_m = a->place.rank > 1, has_n = b->place.rank > 1;
-  int64_t rows;
-  p->p.added = 1;
-  p->p.rank = out->rank - (uint32_t)has_m - (uint32_t)has_n;
-  for (uint32_t d = 0; d < p->p.rank; d++)
-    p->p.sizes[d] = out->sizes[d];
-  read_factor(&p->p, a, LEFT, &p->p.m, &p->p.k, &p->p.a);
-  read_factor(&p->p, b, role_b, &rows, &p->p.n, &p->p.b);
-  read_spread(p, call->outputs[0], out, has_m, &p->p.d);
-  if (p->has_c)
-    read_spread(p, c, out, has_m, &p->p.c);
-}
-
 /* --- Folding ------------------------------------------------------------------------------------
  */
 enum { FACTORS = 4 };
@@ -356,7 +340,18 @@ static fnz_status lower_product(fnzi_dev_builder *m, fnzi_krn_call *call, size_t
   const char *why = product_open(m, call, a, b, c, &p);
   if (why)
     return fnzi_dev_work_refuse(out, why);
-  read_shape(call, a, b, c, role_b, &p);
+  const fnz_geometry *result = &call->outputs[0]->place;
+  bool has_m = a->place.rank > 1, has_n = b->place.rank > 1;
+  int64_t rows;
+  p.p.added = 1;
+  p.p.rank = result->rank - (uint32_t)has_m - (uint32_t)has_n;
+  for (uint32_t d = 0; d < p.p.rank; d++)
+    p.p.sizes[d] = result->sizes[d];
+  read_factor(&p.p, a, LEFT, &p.p.m, &p.p.k, &p.p.a);
+  read_factor(&p.p, b, role_b, &rows, &p.p.n, &p.p.b);
+  read_spread(&p, call->outputs[0], result, has_m, &p.p.d);
+  if (p.has_c)
+    read_spread(&p, c, result, has_m, &p.p.c);
   return product_make(m, call, &p, out);
 }
 

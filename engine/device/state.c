@@ -22,11 +22,17 @@ static fnz_status check_address(fnz_executable_state *s, uint32_t k, uint64_t ad
   return status;
 }
 
-static fnz_status use_callers(fnz_executable_state *s) {
+fnz_status fnzi_dev_state_make(fnz_executable_state *s, bool is_given) {
+  uint32_t count = fnzi_graph_main(s->exe->program)->ninputs;
+  FNZI_NEW(&s->arena, 1, &s->device);
+  FNZI_NEW(&s->arena, count, &s->device->addresses);
+  FNZI_NEW(&s->arena, count, &s->device->bytes);
   fnzi_stp_device_state *d = s->device;
+  d->host_newer = !is_given;
+  if (!is_given)
+    return FNZ_OK;
   d->caller_on_device = d->is_callers = d->device_newer = true;
-  d->host_newer = false;
-  for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++) {
+  for (uint32_t k = 0; k < count; k++) {
     if (!is_memory(s, k))
       continue;
     d->bytes[k] = s->extents[k];
@@ -36,15 +42,6 @@ static fnz_status use_callers(fnz_executable_state *s) {
     FNZ_TRY(check_address(s, k, d->addresses[k]));
   }
   return FNZ_OK;
-}
-
-fnz_status fnzi_dev_state_make(fnz_executable_state *s, bool is_given) {
-  uint32_t count = fnzi_graph_main(s->exe->program)->ninputs;
-  FNZI_NEW(&s->arena, 1, &s->device);
-  FNZI_NEW(&s->arena, count, &s->device->addresses);
-  FNZI_NEW(&s->arena, count, &s->device->bytes);
-  s->device->host_newer = true;
-  return is_given ? use_callers(s) : FNZ_OK;
 }
 
 /* Until then s->starts are the device's addresses. */
@@ -137,32 +134,29 @@ static fnz_status copy_up(fnz_context *ctx, const fnz_executable_state *s, void 
   return FNZ_OK;
 }
 
-static fnz_status allocate_all(const fnz_executable_state *s) {
-  fnzi_stp_device_state *d = s->device;
-  for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++) {
-    if (!is_memory(s, k) || d->addresses[k])
-      continue;
-    d->bytes[k] = s->extents[k];
-    FNZ_TRY(fnzi_cuda_allocate(s->ctx, s->exe->device, d->bytes[k], &d->addresses[k]));
-    d->host_newer = true;
-  }
-  return FNZ_OK;
-}
-
 static fnz_status show(fnz_context *ctx, const fnz_executable_state *s) {
+  const uint32_t count = fnzi_graph_main(s->exe->program)->ninputs;
+  fnzi_stp_device_state *d = s->device;
   bool has_all = true;
-  FNZ_TRY(check_not_lost(ctx, s->device));
-  for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++)
-    has_all = has_all && (!is_memory(s, k) || s->device->addresses[k]);
-  if (s->device->caller_on_device || has_all) {
-    s->device->caller_on_device = true;
+  FNZ_TRY(check_not_lost(ctx, d));
+  for (uint32_t k = 0; k < count; k++)
+    has_all = has_all && (!is_memory(s, k) || d->addresses[k]);
+  if (d->caller_on_device || has_all) {
+    d->caller_on_device = true;
     return FNZ_OK;
   }
   FNZ_TRY(fnzi_dev_state_down(ctx, s));
   FNZ_TRY(fnzi_cuda_enter(ctx, s->exe->device));
-  fnz_status status = allocate_all(s);
+  fnz_status status = FNZ_OK;
+  for (uint32_t k = 0; status == FNZ_OK && k < count; k++) {
+    if (!is_memory(s, k) || d->addresses[k])
+      continue;
+    d->bytes[k] = s->extents[k];
+    status = fnzi_cuda_allocate(s->ctx, s->exe->device, d->bytes[k], &d->addresses[k]);
+    d->host_newer = d->host_newer || status == FNZ_OK;
+  }
   fnzi_cuda_leave(s->exe->device);
-  s->device->caller_on_device = true;
+  d->caller_on_device = true;
   return status;
 }
 

@@ -6,15 +6,6 @@
 
 _Static_assert((int)FNZI_TILE_LANES < (int)FNZI_DEV_OPERANDS, "operands of a kernel");
 
-/* Returns a dtype of that size, to copy elements of any type. */
-static fnz_dtype cell_dtype(size_t bytes) {
-  return bytes == 1   ? FNZ_U8
-         : bytes == 2 ? FNZ_U16
-         : bytes == 4 ? FNZ_U32
-         : bytes == 8 ? FNZ_U64
-                      : FNZ_C128;
-}
-
 /* --- Groups -------------------------------------------------------------------------------------
  */
 static bool is_computable(const fnzi_tile_program *t, uint16_t slot) {
@@ -89,7 +80,12 @@ static fnz_status add_copy(fnzi_dev_builder *m, copy *c, fnzi_dev_work *out) {
     from[d] = c->dims[d].from;
     to[d] = c->dims[d].to;
   }
-  const fnzi_dev_elements all = {cell_dtype(unit), c->rank, sizes, from, to};
+  const fnz_dtype dtype = unit == 1   ? FNZ_U8 /* of that size, whatever the elements are */
+                          : unit == 2 ? FNZ_U16
+                          : unit == 4 ? FNZ_U32
+                          : unit == 8 ? FNZ_U64
+                                      : FNZ_C128;
+  const fnzi_dev_elements all = {dtype, c->rank, sizes, from, to};
   return fnzi_dev_work_copy(m, out, &all, operands);
 }
 
@@ -229,27 +225,21 @@ static fnz_status make_work(fnzi_dev_builder *m, fnzi_stp_thunk *thunk, fnzi_dev
   }
 }
 
-/* Makes the works of step i and of the steps that run at once with it. */
-static fnz_status make_step(fnzi_dev_builder *m, size_t i, uint32_t sets) {
-  bool at_once = sets > 1;
-  for (uint32_t k = 0; k < sets && at_once; k++) {
-    const fnzi_stp_thunk *thunk = &m->b->thunks.data[i + k];
-    at_once = thunk->kind == FNZI_STP_THUNK_TILE && !thunk->u.tile->row &&
-              has_text(thunk->u.tile) && is_in_buffers(m, thunk->u.tile);
-  }
-  if (at_once)
-    return fnzi_dev_work_sets(m, i, sets, &m->d->works[i]);
-  for (uint32_t k = 0; k < sets; k++)
-    FNZ_TRY(make_work(m, &m->b->thunks.data[i + k], &m->d->works[i + k]));
-  return FNZ_OK;
-}
-
 static fnz_status make_steps(fnzi_dev_builder *m) {
   FNZI_NEW(&m->b->arena, m->b->thunks.count, &m->d->works);
   FNZI_NEW(&m->b->arena, m->b->plan.buffers.count, &m->d->used);
   for (size_t i = 0, sets; i < m->b->thunks.count; i += sets) {
     sets = m->b->plan.steps.data[i].sets > 1 ? m->b->plan.steps.data[i].sets : 1;
-    FNZ_TRY(make_step(m, i, (uint32_t)sets));
+    bool at_once = sets > 1;
+    for (size_t k = 0; k < sets && at_once; k++) {
+      const fnzi_stp_thunk *thunk = &m->b->thunks.data[i + k];
+      at_once = thunk->kind == FNZI_STP_THUNK_TILE && !thunk->u.tile->row &&
+                has_text(thunk->u.tile) && is_in_buffers(m, thunk->u.tile);
+    }
+    if (at_once)
+      FNZ_TRY(fnzi_dev_work_sets(m, i, (uint32_t)sets, &m->d->works[i]));
+    for (size_t k = 0; k < sets && !at_once; k++)
+      FNZ_TRY(make_work(m, &m->b->thunks.data[i + k], &m->d->works[i + k]));
   }
   for (size_t i = 0; i < m->b->thunks.count; i++) {
     const fnzi_dev_work *work = &m->d->works[i];
