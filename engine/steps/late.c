@@ -39,23 +39,6 @@ static bool is_late_node(const fnzi_graph *g, const fnzi_node *node) {
           are_late(g, node->outputs, node->noutputs));
 }
 
-static fnz_status hide_operators(fnzi_arena *arena, const fnzi_graph *real, fnzi_graph *g) {
-  fnzi_node *nodes;
-  FNZI_NEW(arena, g->nodes.count, &nodes);
-  for (size_t n = 0; n < g->nodes.count; n++) {
-    fnzi_node_other *other;
-    nodes[n] = real->nodes.data[n];
-    if (!nodes[n].op || !is_late_node(real, &nodes[n]))
-      continue;
-    FNZI_NEW(arena, 1, &other);
-    other->target = nodes[n].op->name;
-    nodes[n].op = NULL;
-    nodes[n].u.other = other;
-  }
-  g->nodes.data = nodes;
-  return FNZ_OK;
-}
-
 static fnz_status keep_graph(fnzi_arena *arena, const fnz_program *program, const fnzi_graph *graph,
                              size_t graphs, const fnz_program **out) {
   fnz_program *result;
@@ -68,8 +51,20 @@ fnz_status fnzi_stp_late_hide(fnzi_arena *arena, const fnz_program *program,
                               const fnz_program **out) {
   const fnzi_graph *real = fnzi_graph_main(program);
   fnzi_graph g = *real;
+  fnzi_node *nodes;
   fnzi_value *values;
-  FNZ_TRY(hide_operators(arena, real, &g));
+  FNZI_NEW(arena, g.nodes.count, &nodes);
+  for (size_t n = 0; n < g.nodes.count; n++) {
+    fnzi_node_other *other;
+    nodes[n] = real->nodes.data[n];
+    if (!nodes[n].op || !is_late_node(real, &nodes[n]))
+      continue;
+    FNZI_NEW(arena, 1, &other);
+    other->target = nodes[n].op->name;
+    nodes[n].op = NULL;
+    nodes[n].u.other = other;
+  }
+  g.nodes.data = nodes;
   FNZI_NEW(arena, g.values.count, &values);
   for (size_t v = 0; v < g.values.count; v++) {
     values[v] = g.values.data[v];

@@ -13,21 +13,6 @@ static bool is_inside(const dim *a, const dim *b) {
   return a->to != b->to ? distance(a->to) < distance(b->to) : distance(a->from) < distance(b->from);
 }
 
-/* Merges dimensions that are contiguous to each other in both windows, and returns how many are
- * left. */
-static uint32_t join(dim *dims, uint32_t rank) {
-  uint32_t last = 0;
-  for (uint32_t i = 1; i < rank; i++) {
-    dim *outer = &dims[last], *inner = &dims[i];
-    if (outer->from == fnzi_krn_stride_bytes(inner->from, (size_t)inner->size) &&
-        outer->to == fnzi_krn_stride_bytes(inner->to, (size_t)inner->size))
-      *outer = (dim){outer->size * inner->size, inner->from, inner->to};
-    else
-      dims[++last] = *inner;
-  }
-  return rank ? last + 1 : 0;
-}
-
 static uint32_t dims_of(const fnz_geometry *from, const fnz_geometry *to, size_t cell, dim *dims) {
   uint32_t rank = 0;
   for (uint32_t i = 0; i < to->rank; i++)
@@ -40,7 +25,17 @@ static uint32_t dims_of(const fnz_geometry *from, const fnz_geometry *to, size_t
       dims[j] = dims[j - 1];
       dims[j - 1] = t;
     }
-  return join(dims, rank);
+  /* Merges dimensions that are contiguous to each other in both windows. */
+  uint32_t last = 0;
+  for (uint32_t i = 1; i < rank; i++) {
+    dim *outer = &dims[last], *inner = &dims[i];
+    if (outer->from == fnzi_krn_stride_bytes(inner->from, (size_t)inner->size) &&
+        outer->to == fnzi_krn_stride_bytes(inner->to, (size_t)inner->size))
+      *outer = (dim){outer->size * inner->size, inner->from, inner->to};
+    else
+      dims[++last] = *inner;
+  }
+  return rank ? last + 1 : 0;
 }
 
 /* Copies along the innermost dimension. */

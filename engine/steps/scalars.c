@@ -181,20 +181,6 @@ static fnz_status fail_differs(fnz_workspace *ws, const fnzi_stp_scalar_call *t,
                    t->call->op->name, what);
 }
 
-static fnz_status read_scalars(fnz_workspace *ws, const fnzi_stp_binding *b,
-                               const fnzi_stp_scalar_call *t) {
-  for (uint32_t k = 0; k < t->call->op->nparams; k++) {
-    fnz_arg number;
-    if (!(t->call->by_data >> k & 1))
-      continue;
-    FNZ_TRY(fnzi_run_steps_number(ws->steps, t->values[k], &number));
-    if (number.tag != b->scalar_kinds[t->values[k]].tag)
-      return fail_differs(ws, t, "the kind of a number");
-    t->args[k] = number;
-  }
-  return FNZ_OK;
-}
-
 static bool is_planned(const fnzi_meta_point_code *a, const fnzi_meta_point_code *b) {
   return a->run == b->run && a->compute == b->compute && a->class_dtype == b->class_dtype &&
          a->out == b->out && a->arity == b->arity;
@@ -209,7 +195,15 @@ static fnz_status scalars_fill_call(fnz_workspace *ws, const fnzi_stp_binding *b
              b->scalar_cells.data + t->same->cells[k].offset, CELL);
   if (t->same)
     return FNZ_OK;
-  FNZ_TRY(read_scalars(ws, b, t));
+  for (uint32_t k = 0; k < t->call->op->nparams; k++) {
+    fnz_arg number;
+    if (!(t->call->by_data >> k & 1))
+      continue;
+    FNZ_TRY(fnzi_run_steps_number(ws->steps, t->values[k], &number));
+    if (number.tag != b->scalar_kinds[t->values[k]].tag)
+      return fail_differs(ws, t, "the kind of a number");
+    t->args[k] = number;
+  }
   if (t->in_cells)
     FNZ_TRY(fnzi_stp_scalar_call_check(ws, t->call));
   if (t->code && (!t->call->kernels->code(t->call, &code) || !is_planned(&code, t->code)))

@@ -158,9 +158,19 @@ static fnz_status lay_out(fnzi_arena *arena, const fnz_geometry *own, const fnz_
   return FNZ_OK;
 }
 
-/* Fills in the inputs at other sizes. Weights of sizes that are symbols are what they are. */
-static fnz_status set_near(fnz_workspace *ws, fnzi_run_state *run, const fnz_geometry **recorded,
-                           fnzi_stp_run_input *out, bool *found) {
+static fnz_status find_near(fnz_workspace *ws, fnzi_run_state *run, uint32_t choice,
+                            fnzi_stp_run_input *out, bool *found) {
+  const fnz_geometry **recorded; /* of inputs that have symbols, at the sizes of this call */
+  FNZI_NEW(&ws->run_arena, run->graph->ninputs, &recorded);
+  for (uint32_t k = 0; k < run->graph->ninputs; k++) {
+    const fnz_arg *in = &run->graph->inputs[k];
+    const fnz_geometry *g = fnzi_pln_tensor(run->graph, in);
+    if (g && g->symbols && ws->inputs[k].layout)
+      recorded[k] = fnzi_run_recorded(run, &ws->run_arena, in->u.value);
+  }
+  FNZ_TRY(
+      choose_point(&run->symbolic->sizes, &run->symbolic->point, &ws->run_arena, choice, found));
+  /* Fills in the inputs at other sizes. Weights of sizes that are symbols are what they are. */
   for (uint32_t k = 0; k < run->graph->ninputs && *found; k++) {
     const fnz_arg *in = &run->graph->inputs[k];
     fnz_arg number;
@@ -176,21 +186,6 @@ static fnz_status set_near(fnz_workspace *ws, fnzi_run_state *run, const fnz_geo
     }
   }
   return FNZ_OK;
-}
-
-static fnz_status find_near(fnz_workspace *ws, fnzi_run_state *run, uint32_t choice,
-                            fnzi_stp_run_input *out, bool *found) {
-  const fnz_geometry **recorded; /* of inputs that have symbols, at the sizes of this call */
-  FNZI_NEW(&ws->run_arena, run->graph->ninputs, &recorded);
-  for (uint32_t k = 0; k < run->graph->ninputs; k++) {
-    const fnz_arg *in = &run->graph->inputs[k];
-    const fnz_geometry *g = fnzi_pln_tensor(run->graph, in);
-    if (g && g->symbols && ws->inputs[k].layout)
-      recorded[k] = fnzi_run_recorded(run, &ws->run_arena, in->u.value);
-  }
-  FNZ_TRY(
-      choose_point(&run->symbolic->sizes, &run->symbolic->point, &ws->run_arena, choice, found));
-  return *found ? set_near(ws, run, recorded, out, found) : FNZ_OK;
 }
 
 fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t choice, fnzi_stp_run_input **out,
