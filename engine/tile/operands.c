@@ -128,24 +128,6 @@ fnz_status fnzi_tile_array_operand(builder *m, const fnzi_krn_array *array, uint
   return FNZ_OK;
 }
 
-static fnz_status array_operand(builder *m, const fnzi_krn_array *array,
-                                const fnzi_meta_point_code *code, bool rounds, uint16_t *out) {
-  fnz_dtype own = array->place.dtype, wanted = code->class_dtype;
-  content h = fnzi_tile_content_as(m, array, wanted, rounds ? code->compute : own, m->of_rows);
-  h.keeps_nan = code->keeps && !rounds;
-  if (own == wanted && !rounds)
-    return fnzi_tile_array_operand(m, array, out);
-  if (fnzi_tile_slot_find(m, &h, out))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_tile_array_operand(m, array, out));
-  if (rounds) {
-    content narrow = fnzi_tile_content_as(m, array, code->compute, wanted, m->of_rows);
-    FNZ_TRY(fnzi_tile_convert_add(m, *out, own, &narrow, out));
-    own = code->compute;
-  }
-  return fnzi_tile_convert_add(m, *out, own, &h, out);
-}
-
 /* Loops are fastest over whole lines of the cache. */
 fnz_status fnzi_tile_allocate(fnzi_arena *arena, size_t bytes, unsigned char **out) {
   FNZI_NEW(arena, bytes + FNZI_PLN_ALIGNMENT, out);
@@ -202,6 +184,20 @@ fnz_status fnzi_tile_row_operand(builder *m, const fnzi_krn_call *call,
     return fnzi_tile_scalar_operand(m, k, code->class_dtype, out);
   if (code->in[k].arg < 0)
     return fnzi_tile_constant_operand(m, code->in[k].number, code->class_dtype, out);
-  return array_operand(m, fnzi_krn_call_input(call, (size_t)code->in[k].arg), code,
-                       code->in[k].rounds, out);
+  const fnzi_krn_array *array = fnzi_krn_call_input(call, (size_t)code->in[k].arg);
+  const bool rounds = code->in[k].rounds;
+  fnz_dtype own = array->place.dtype, wanted = code->class_dtype;
+  content h = fnzi_tile_content_as(m, array, wanted, rounds ? code->compute : own, m->of_rows);
+  h.keeps_nan = code->keeps && !rounds;
+  if (own == wanted && !rounds)
+    return fnzi_tile_array_operand(m, array, out);
+  if (fnzi_tile_slot_find(m, &h, out))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_tile_array_operand(m, array, out));
+  if (rounds) {
+    content narrow = fnzi_tile_content_as(m, array, code->compute, wanted, m->of_rows);
+    FNZ_TRY(fnzi_tile_convert_add(m, *out, own, &narrow, out));
+    own = code->compute;
+  }
+  return fnzi_tile_convert_add(m, *out, own, &h, out);
 }

@@ -175,14 +175,6 @@ static bool is_dense(const fnzi_tile_program *t, const fnzi_tile_lane *lane) {
   return true;
 }
 
-/* Returns whether all elements of a tile are the same one in memory. */
-static bool is_one_element(const fnzi_tile_program *t, const fnzi_tile_lane *lane) {
-  for (uint32_t d = t->row ? 0 : t->outer; d < t->rank; d++)
-    if (lane->strides[d] != 0)
-      return false;
-  return t->by_rows;
-}
-
 /* Says that a lane of the same buffer is read in place after the value is computed. They may share
  * bytes, so the value is stored when the tile is done. */
 static bool is_read_on(const fnzi_tile_program *t, const fnzi_tile_lane *store) {
@@ -220,7 +212,9 @@ static void choose_kind(fnzi_tile_program *t, uint32_t k) {
   bool loads = lane->kind == FNZI_TILE_LANE_LOADS && !lane->of_rows;
   lane->transposed =
       loads && t->row && t->by_rows && t->outer && is_transposed(t, lane, t->outer - 1);
-  lane->fills = loads && is_one_element(t, lane);
+  lane->fills = loads && t->by_rows; /* if all elements of a tile are the same one in memory */
+  for (uint32_t d = t->row ? 0 : t->outer; d < t->rank; d++)
+    lane->fills = lane->fills && lane->strides[d] == 0;
   slot->is_shared = t->row && lane->fills && !slot->is_whole;
   for (uint32_t d = 0; d < t->rank; d++)
     lane->repeats = lane->repeats || (loads && lane->strides[d] == 0);
@@ -327,18 +321,6 @@ static fnz_status allocate_registers(fnz_context *ctx, fnzi_tile_program *t) {
   return FNZ_OK;
 }
 
-/* Says that no lane is copied for each step: it is in memory, or all steps find the same elements
- * in its register. */
-static bool all_direct(const fnzi_tile_program *t) {
-  bool all = !t->row && !t->by_panels;
-  for (uint32_t k = 0; all && k < t->nlanes; k++) {
-    const fnzi_tile_lane *lane = &t->lanes[k];
-    all = lane->kind == FNZI_TILE_LANE_DIRECT || lane->fills ||
-          (lane->repeats && !t->by_rows && t->sizes[t->rank - 1] % lane->period == 0);
-  }
-  return all;
-}
-
 /* Each start of a loop costs as much as some dozens of elements. So tiles are large where only
  * addresses change within them, and steps are as long as registers fit in the cache. A single
  * instruction that reads and writes memory keeps no data for another one: its step is the tile. */
@@ -365,7 +347,15 @@ fnz_status fnzi_tile_arrange(fnz_context *ctx, fnzi_tile_program *t, const fnz_g
   if (t->row)
     find_steps(t);
   FNZ_TRY(allocate_registers(ctx, t));
-  if (all_direct(t)) {
+  /* Whether no lane is copied for each step: it is in memory, or all steps find the same elements
+   * in its register. */
+  bool direct = !t->row && !t->by_panels;
+  for (uint32_t k = 0; direct && k < t->nlanes; k++) {
+    const fnzi_tile_lane *lane = &t->lanes[k];
+    direct = lane->kind == FNZI_TILE_LANE_DIRECT || lane->fills ||
+             (lane->repeats && !t->by_rows && t->sizes[t->rank - 1] % lane->period == 0);
+  }
+  if (direct) {
     lengthen(t);
     FNZ_TRY(allocate_registers(ctx, t));
   }

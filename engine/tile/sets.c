@@ -7,7 +7,11 @@
 
 /* --- One program ---------------------------------------------------------------------------------
  */
-static bool same_slots(const fnzi_tile_program *a, const fnzi_tile_program *b) {
+/* Says that only addresses and counts of elements differ. */
+static bool same_program(const fnzi_tile_program *a, const fnzi_tile_program *b) {
+  if (a->nslots != b->nslots || a->nins != b->nins || a->nlanes != b->nlanes ||
+      a->thread_bytes != b->thread_bytes)
+    return false;
   for (uint32_t k = 0; k < a->nslots; k++) {
     const fnzi_tile_slot_info *x = &a->slots[k], *y = &b->slots[k];
     if (x->constants != y->constants || x->cell != y->cell || x->dtype != y->dtype ||
@@ -15,10 +19,6 @@ static bool same_slots(const fnzi_tile_program *a, const fnzi_tile_program *b) {
         x->row_step != y->row_step || x->step != y->step)
       return false;
   }
-  return true;
-}
-
-static bool same_instructions(const fnzi_tile_program *a, const fnzi_tile_program *b) {
   for (uint32_t k = 0; k < a->nins; k++) {
     const fnzi_tile_ins *x = &a->ins[k], *y = &b->ins[k];
     if (x->run != y->run || x->kind != y->kind || x->to != y->to || x->from != y->from ||
@@ -28,14 +28,6 @@ static bool same_instructions(const fnzi_tile_program *a, const fnzi_tile_progra
         (x->chain && x->chain->count != y->chain->count))
       return false;
   }
-  return true;
-}
-
-/* Says that only addresses and counts of elements differ. */
-static bool same_program(const fnzi_tile_program *a, const fnzi_tile_program *b) {
-  if (a->nslots != b->nslots || a->nins != b->nins || a->nlanes != b->nlanes ||
-      a->thread_bytes != b->thread_bytes || !same_slots(a, b) || !same_instructions(a, b))
-    return false;
   /* Stores must be equal, too, because they decide which values of a chain stay in registers. */
   for (uint32_t k = 0; k < a->nlanes; k++) {
     const fnzi_tile_lane *x = &a->lanes[k], *y = &b->lanes[k];

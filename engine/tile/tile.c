@@ -138,18 +138,6 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
 
 /* --- Instructions that are no rows --------------------------------------------------------------
  */
-static void convert(const fnzi_tile_program *t, const fnzi_tile_ins *ins, void *out, const void *in,
-                    int64_t count) {
-  const fnzi_krn_conversion c = {ins->to, ins->from, t->slots[ins->out].cell,
-                                 t->slots[ins->in[0]].cell};
-  if (ins->kind == FNZI_TILE_INS_KEEP)
-    fnzi_krn_convert_kept(&c, out, in, count);
-  else if (ins->kind == FNZI_TILE_INS_CAST)
-    fnzi_krn_cast(&c, out, in, count);
-  else
-    fnzi_krn_convert(&c, out, in, count);
-}
-
 /* --- A tile -------------------------------------------------------------------------------------
  */
 /* Returns the address of element `first` of a row. */
@@ -180,14 +168,23 @@ static void run_ins(const walk *w, const fnzi_tile_ins *ins, const piece *p, int
   const void *in[FNZI_POINT_OPERANDS];
   for (uint32_t k = 0; k < ins->arity; k++)
     in[k] = element_of(w, ins->in[k], p, from);
-  if (ins->kind == FNZI_TILE_INS_RUN)
+  if (ins->kind == FNZI_TILE_INS_RUN) {
     ins->run(out, in, count);
-  else if (ins->kind == FNZI_TILE_INS_CHOOSE) {
-    const uint32_t cell = t->slots[ins->out].cell;
+    return;
+  }
+  const uint32_t cell = t->slots[ins->out].cell;
+  if (ins->kind == FNZI_TILE_INS_CHOOSE) {
     const fnzi_krn_choice c = {(char *)out, in[0], in[1], in[2], {cell, 1, cell, cell}};
     fnzi_krn_choose_row(&c, cell, count);
-  } else
-    convert(t, ins, out, in[0], count);
+    return;
+  }
+  const fnzi_krn_conversion c = {ins->to, ins->from, cell, t->slots[ins->in[0]].cell};
+  if (ins->kind == FNZI_TILE_INS_KEEP)
+    fnzi_krn_convert_kept(&c, out, in[0], count);
+  else if (ins->kind == FNZI_TILE_INS_CAST)
+    fnzi_krn_cast(&c, out, in[0], count);
+  else
+    fnzi_krn_convert(&c, out, in[0], count);
 }
 
 /* Instructions `i` to before `end`. */
