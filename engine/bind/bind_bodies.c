@@ -23,25 +23,6 @@ static fnz_status find_weights(fnzi_stp_binding *b, const fnzi_stp_binding *owne
   return FNZ_OK;
 }
 
-static fnz_status open(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t index) {
-  fnzi_pln_body *body = &outermost->bodies.list.data[index];
-  const fnzi_pln_region *r = &outermost->bodies.regions.data[body->region];
-  fnzi_stp_binding *b = &outermost->nested[index];
-  *b = (fnzi_stp_binding){.is_open = true,
-                          .is_body = true,
-                          .outermost = outermost,
-                          .graph = body->graph,
-                          .whole = outermost->whole,
-                          .source = body->source,
-                          .parts = outermost->parts,
-                          .program = body->program,
-                          .plan = body->plan};
-  body->plan = (fnzi_pln_plan){0};
-  fnzi_arena_init(&b->arena, ws->ctx);
-  fnzi_stp_binding *owner = r->owner == FNZI_PLN_NONE ? outermost : &outermost->nested[r->owner];
-  return r->why ? FNZ_OK : find_weights(b, owner, r);
-}
-
 /* Fills in the binding of a body. If its kernels refuse it, the interpreter fails when the body
  * runs, which it may never do. */
 static fnz_status bodies_fill(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t index) {
@@ -63,8 +44,24 @@ static fnz_status bodies_fill(fnz_workspace *ws, fnzi_stp_binding *outermost, ui
 fnz_status fnzi_bnd_nested_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
   size_t count = b->bodies.list.count;
   FNZI_NEW(&b->arena, count, &b->nested);
-  for (uint32_t i = 0; i < count; i++)
-    FNZ_TRY(open(ws, b, i));
+  for (uint32_t i = 0; i < count; i++) {
+    fnzi_pln_body *body = &b->bodies.list.data[i];
+    const fnzi_pln_region *r = &b->bodies.regions.data[body->region];
+    fnzi_stp_binding *inner = &b->nested[i];
+    *inner = (fnzi_stp_binding){.is_open = true,
+                                .is_body = true,
+                                .outermost = b,
+                                .graph = body->graph,
+                                .whole = b->whole,
+                                .source = body->source,
+                                .parts = b->parts,
+                                .program = body->program,
+                                .plan = body->plan};
+    body->plan = (fnzi_pln_plan){0};
+    fnzi_arena_init(&inner->arena, ws->ctx);
+    if (!r->why)
+      FNZ_TRY(find_weights(inner, r->owner == FNZI_PLN_NONE ? b : &b->nested[r->owner], r));
+  }
   for (size_t i = count; i-- > 0;)
     FNZ_TRY(bodies_fill(ws, b, (uint32_t)i));
   return FNZ_OK;

@@ -53,24 +53,6 @@ static fnz_status arrange(fnz_workspace *ws, fnzi_stp_binding *b, const fnz_prog
   return FNZ_OK;
 }
 
-/* Plans the program and its bodies, and proves the plans. A program whose plan is wrong runs
- * stepwise; with exe->checks that is an error. */
-static fnz_status plan_and_check(fnz_workspace *ws, fnzi_stp_binding *b,
-                                 const fnzi_pln_policy *policy) {
-  const fnz_error had = ws->ctx->error;
-  FNZ_TRY(fnzi_pln_make(ws->ctx, b->program, policy, &b->plan));
-  fnz_status status =
-      fnzi_pln_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan, &b->bodies);
-  if (status != FNZ_INTERNAL || ws->exe->checks)
-    return status;
-  ws->ctx->error = had;
-  fnzi_pln_free(ws->ctx, &b->plan);
-  fnzi_pln_bodies_free(ws->ctx, &b->bodies);
-  b->program = b->source;
-  b->mode = FNZI_STP_STEPWISE;
-  return FNZ_OK;
-}
-
 /* Plans a program of fixed sizes. The planner arranges nodes, except for registered kernels, which
  * it does not know. */
 static fnz_status plan_fixed(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_policy *policy) {
@@ -85,7 +67,20 @@ static fnz_status plan_fixed(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_po
     fnzi_pln_scalars_keep_order(b->source, &b->program, policy);
   if (has_scalars && b->program != b->source)
     FNZ_TRY(fnzi_stp_late_renumber(&b->arena, b->program, &b->program));
-  return plan_and_check(ws, b, policy);
+  /* Plans the program and its bodies, and proves the plans. A program whose plan is wrong runs
+   * stepwise; with exe->checks that is an error. */
+  const fnz_error had = ws->ctx->error;
+  FNZ_TRY(fnzi_pln_make(ws->ctx, b->program, policy, &b->plan));
+  fnz_status status =
+      fnzi_pln_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan, &b->bodies);
+  if (status != FNZ_INTERNAL || ws->exe->checks)
+    return status;
+  ws->ctx->error = had;
+  fnzi_pln_free(ws->ctx, &b->plan);
+  fnzi_pln_bodies_free(ws->ctx, &b->bodies);
+  b->program = b->source;
+  b->mode = FNZI_STP_STEPWISE;
+  return FNZ_OK;
 }
 
 /* Returns whether the size of a final value depends on data. Whether it fits its state is known in
@@ -187,21 +182,6 @@ static fnz_status place_outputs(fnz_workspace *ws, fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-/* Lists the inputs that nodes, outputs or the state need. A run fails if one of them has no data.
- */
-static fnz_status find_needed(const fnz_workspace *ws, fnzi_stp_binding *b) {
-  const fnzi_graph *g = fnzi_graph_main(b->program);
-  bool *used;
-  FNZI_NEW(&b->arena, g->values.count, &used);
-  fnzi_graph_uses(g, used);
-  FNZI_NEW(&b->arena, g->ninputs, &b->read_inputs);
-  for (uint32_t k = 0; k < g->ninputs; k++)
-    if (g->inputs[k].tag == FNZ_ARG_VALUE &&
-        (used[g->inputs[k].u.value] || (b->with_state && ws->exe->inputs[k].in_state)))
-      b->read_inputs[b->nread++] = k;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_bnd_plan(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state) {
   fnzi_arena_init(&b->arena, ws->ctx);
   b->is_open = true;
@@ -212,7 +192,16 @@ fnz_status fnzi_bnd_plan(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state
   b->outermost = b;
   FNZ_TRY(make_plan(ws, b));
   FNZ_TRY(place_outputs(ws, b));
-  FNZ_TRY(find_needed(ws, b));
+  /* A run fails if an input that nodes, outputs or the state need has no data. */
+  const fnzi_graph *g = fnzi_graph_main(b->program);
+  bool *used;
+  FNZI_NEW(&b->arena, g->values.count, &used);
+  fnzi_graph_uses(g, used);
+  FNZI_NEW(&b->arena, g->ninputs, &b->read_inputs);
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    if (g->inputs[k].tag == FNZ_ARG_VALUE &&
+        (used[g->inputs[k].u.value] || (b->with_state && ws->exe->inputs[k].in_state)))
+      b->read_inputs[b->nread++] = k;
   FNZ_TRY(fnzi_bnd_nested_bind(ws, b));
   FNZ_TRY(fnzi_bnd_fill(ws, b));
   FNZI_NEW(&b->arena, b->depth + 1, &b->frames);

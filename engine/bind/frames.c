@@ -17,18 +17,9 @@ uint64_t fnzi_bnd_time_now(const fnz_workspace *ws) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static fnz_step_time time_of(const fnzi_stp_binding *b, const fnzi_stp_thunk *thunk) {
+static fnz_status clear_times(fnz_workspace *ws, fnzi_stp_binding *b) {
   static const char *const kinds[] = {"kernel",      "evaluated", "move",
                                       "interpreted", "group",     "region"};
-  fnz_step_time t = {.kind = kinds[thunk->kind], .target = "", .of = "", .sets = 1};
-  if (thunk->node == FNZI_PLN_NONE)
-    return t;
-  t.target = fnzi_node_target(fnzi_node_at(b->program, 0, thunk->node));
-  t.of = fnzi_node_target(fnzi_node_at(b->whole, b->graph, fnzi_stp_whole_node(b, thunk->node)));
-  return t;
-}
-
-static fnz_status clear_times(fnz_workspace *ws, fnzi_stp_binding *b) {
   b->first_time = ws->ntimes;
   for (size_t i = 0; i < b->thunks.count; i++) {
     const fnzi_stp_thunk *thunk = &b->thunks.data[i];
@@ -36,8 +27,15 @@ static fnz_status clear_times(fnz_workspace *ws, fnzi_stp_binding *b) {
     if (i > 0 && thunk->time == b->thunks.data[i - 1].time)
       continue;
     ws->ntimes++;
-    *time = time_of(b, thunk);
-    time->sets = thunk->sets ? thunk->sets->count : 1;
+    *time = (fnz_step_time){.kind = kinds[thunk->kind],
+                            .target = "",
+                            .of = "",
+                            .sets = thunk->sets ? thunk->sets->count : 1};
+    if (thunk->node != FNZI_PLN_NONE) {
+      uint32_t whole = fnzi_stp_whole_node(b, thunk->node);
+      time->target = fnzi_node_target(fnzi_node_at(b->program, 0, thunk->node));
+      time->of = fnzi_node_target(fnzi_node_at(b->whole, b->graph, whole));
+    }
     FNZ_TRY(fnzi_stp_step_names(ws, b, &b->plan.steps.data[i], time));
   }
   return FNZ_OK;

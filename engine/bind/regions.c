@@ -85,22 +85,6 @@ static fnz_status add_result(fnz_workspace *ws, const fnzi_stp_binding *b, bool 
   return FNZ_OK;
 }
 
-/* Moves results to their places. The interpreter has checked their sizes. A result of a node with
- * bodies may have the location of an operand, so all are read before one is written. */
-static fnz_status pass_out(fnz_workspace *ws, const fnzi_stp_binding *b, const fnzi_node *node) {
-  results all = {NULL, 0, 0};
-  fnz_status status = FNZ_OK;
-  FNZI_EACH_ARG(each, node->outputs, node->noutputs)
-    if (each.arg->tag == FNZ_ARG_VALUE && status == FNZ_OK)
-      status = add_result(ws, b, !node->op, each.arg->u.value, &all);
-  for (size_t k = 0; k < all.count && status == FNZ_OK; k++) {
-    const result *r = &all.data[k];
-    fnzi_stp_elements_move(&r->layout, r->data, &r->to->place, r->to->storage->data);
-  }
-  FNZI_VEC_FREE(ws->ctx, &all);
-  return status;
-}
-
 /* Copies a value without a location out of the plan's memory, which later steps overwrite. */
 static fnz_status copy_unplaced(fnz_workspace *ws, const fnzi_stp_binding *b, uint64_t v) {
   fnz_backend *by = ws->backend;
@@ -130,7 +114,19 @@ fnz_status fnzi_bnd_steps_run(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t n
   FNZI_EACH_ARG(each, n->outputs, n->noutputs)
     if (copies && each.arg->tag == FNZ_ARG_VALUE)
       FNZ_TRY(copy_unplaced(ws, b, each.arg->u.value));
-  return pass_out(ws, b, n);
+  /* Results move to their places; the interpreter has checked their sizes. A result of a node with
+   * bodies may have the location of an operand, so all are read before one is written. */
+  results all = {NULL, 0, 0};
+  fnz_status status = FNZ_OK;
+  FNZI_EACH_ARG(each, n->outputs, n->noutputs)
+    if (each.arg->tag == FNZ_ARG_VALUE && status == FNZ_OK)
+      status = add_result(ws, b, !n->op, each.arg->u.value, &all);
+  for (size_t k = 0; k < all.count && status == FNZ_OK; k++) {
+    const result *r = &all.data[k];
+    fnzi_stp_elements_move(&r->layout, r->data, &r->to->place, r->to->storage->data);
+  }
+  FNZI_VEC_FREE(ws->ctx, &all);
+  return status;
 }
 
 /* --- Final values -------------------------------------------------------------------------------
