@@ -145,20 +145,6 @@ static void narrow(const fnzi_krn_array *from, narrowed *out) {
   out->array.place.sizes = out->array.geometry.sizes = out->sizes;
 }
 
-/* Narrows dimensions in which `to` repeats one element (stride 0) to their first index, in `to` and
- * in `from`. */
-static void drop_repeats(narrowed *to, narrowed *from) {
-  uint32_t rank = to->array.place.rank;
-  for (uint32_t d = 0; d < rank; d++) {
-    uint32_t behind = rank - d;
-    if (to->array.place.sizes[d] <= 1 || to->array.place.strides[d] != 0)
-      continue;
-    to->sizes[d] = 1;
-    if (behind <= from->array.place.rank)
-      from->sizes[from->array.place.rank - behind] = 1;
-  }
-}
-
 static fnz_status assign(fnzi_val_call *call, const fnzi_krn_array *to,
                          const fnzi_krn_array *from) {
   narrowed target, source;
@@ -166,7 +152,15 @@ static fnz_status assign(fnzi_val_call *call, const fnzi_krn_array *to,
   fnzi_krn_array *out = &target.array;
   narrow(to, &target);
   narrow(from, &source);
-  drop_repeats(&target, &source);
+  /* In dimensions in which the target repeats one element, both have their first index only. */
+  uint32_t rank = target.array.place.rank, behind = source.array.place.rank;
+  for (uint32_t d = 0; d < rank; d++) {
+    if (target.array.place.sizes[d] <= 1 || target.array.place.strides[d] != 0)
+      continue;
+    target.sizes[d] = 1;
+    if (rank - d <= behind)
+      source.sizes[behind - (rank - d)] = 1;
+  }
   if (fnz_geometry_numel(&target.array.place) == 0)
     return FNZ_OK;
   if (!fnzi_is_dense(&target.array.place) &&

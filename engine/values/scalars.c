@@ -43,33 +43,29 @@ static bool is_same(const fnzi_meta_point_code *a, uint32_t i, const fnzi_meta_p
   return memcmp(a->in[i].number, b->in[k].number, fnzi_dtype(a->class_dtype)->bytes) == 0;
 }
 
-/* Appends operand k to the key. A scalar is replaced by the index of the first operand with the
- * same scalar, so that calls with other scalars share a program. Usual scalars are constants in
- * texts, so the key has their values. */
-static fnz_status put_operand(const fnzi_val_call *call, uint32_t k, fnz_buffer *out) {
-  const fnzi_meta_point_code *c = call->code;
-  int64_t said[] = {c->in[k].arg, c->in[k].rounds, -1, 0};
-  if (c->in[k].arg < 0) {
-    uint32_t first = 0;
-    while (c->in[first].arg >= 0 || !is_same(c, first, c, k))
-      first++;
-    said[2] = first;
-  }
-  if (c->in[k].arg < 0 && fnzi_cuda_is_usual(c->class_dtype, c->in[k].number)) {
-    said[2] = -2;
-    memcpy(&said[3], c->in[k].number, fnzi_dtype(c->class_dtype)->bytes);
-  }
-  return fnzi_put(call->ctx, out, said, sizeof said);
-}
-
 fnz_status fnzi_val_scalars_put(const fnzi_val_call *call, fnz_buffer *out) {
   const fnzi_meta_point_code *c = call->code;
   const int64_t head[] = {c->compute, c->class_dtype, c->out,
                           c->keeps,   c->arity,       (int64_t)(uintptr_t)c->run};
   FNZ_TRY(fnzi_put(call->ctx, out, c->row, strlen(c->row) + 1));
   FNZ_TRY(fnzi_put(call->ctx, out, head, sizeof head));
-  for (uint32_t k = 0; k < c->arity; k++)
-    FNZ_TRY(put_operand(call, k, out));
+  for (uint32_t k = 0; k < c->arity; k++) {
+    /* A scalar is the index of the first operand with the same scalar, so that calls with other
+     * scalars share a program. Usual scalars are constants in texts, so the key has their values.
+     */
+    int64_t said[] = {c->in[k].arg, c->in[k].rounds, -1, 0};
+    if (c->in[k].arg < 0) {
+      uint32_t first = 0;
+      while (c->in[first].arg >= 0 || !is_same(c, first, c, k))
+        first++;
+      said[2] = first;
+    }
+    if (c->in[k].arg < 0 && fnzi_cuda_is_usual(c->class_dtype, c->in[k].number)) {
+      said[2] = -2;
+      memcpy(&said[3], c->in[k].number, fnzi_dtype(c->class_dtype)->bytes);
+    }
+    FNZ_TRY(fnzi_put(call->ctx, out, said, sizeof said));
+  }
   return FNZ_OK;
 }
 

@@ -28,14 +28,6 @@ static fnzi_val_compiled **place_of(fnzi_val *v) {
   return &v->compiled[oldest];
 }
 
-static fnz_status compile(const fnzi_val_call *call, fnzi_val_compiled *k) {
-  fnzi_val *v = call->v;
-  FNZ_TRY(fnzi_val_program_make(call, &k->program));
-  const fnzi_eng_lent_device lent = {v->gpu, &v->device, v->device.threads};
-  FNZ_TRY(fnzi_eng_compile_on(call->ctx, k->program, v->threads, &lent, &k->exe));
-  return fnz_workspace_create(call->ctx, k->exe, &k->ws);
-}
-
 /* Takes the key over. */
 static fnz_status add(const fnzi_val_call *call, fnz_buffer *key, fnzi_val_compiled **out) {
   fnzi_val *v = call->v;
@@ -46,7 +38,12 @@ static fnz_status add(const fnzi_val_call *call, fnz_buffer *key, fnzi_val_compi
   if (call->code)
     k->code = *call->code;
   *key = (fnz_buffer){.data = NULL};
-  fnz_status status = compile(call, k);
+  const fnzi_eng_lent_device lent = {v->gpu, &v->device, v->device.threads};
+  fnz_status status = fnzi_val_program_make(call, &k->program);
+  if (status == FNZ_OK)
+    status = fnzi_eng_compile_on(call->ctx, k->program, v->threads, &lent, &k->exe);
+  if (status == FNZ_OK)
+    status = fnz_workspace_create(call->ctx, k->exe, &k->ws);
   if (status != FNZ_OK) {
     table_end(v, k);
     return status;
