@@ -39,19 +39,6 @@ static fnz_status keep_cost(linting *l, const fnz_cost *from, const fnz_cost **o
   return FNZ_OK;
 }
 
-/* A view or a reader that is the node itself says nothing. */
-static void take_origin(const fnz_origin *o, fnz_finding *f) {
-  bool is_view = o->view == o->node && o->view_graph == o->graph;
-  bool is_reader = o->reader == o->node && o->reader_graph == o->graph;
-  f->graph = o->graph;
-  f->node = o->node;
-  f->view = is_view ? SIZE_MAX : o->view;
-  f->view_graph = o->view_graph;
-  f->reader = is_reader ? SIZE_MAX : o->reader;
-  f->reader_graph = o->reader_graph;
-  f->output = is_reader ? SIZE_MAX : o->output;
-}
-
 /* A finding about nodes of the program as read, from a cost that is about the functional one. */
 static fnz_status make_finding(linting *l, const fnz_cost *cost, fnz_finding *f) {
   char where[192];
@@ -60,8 +47,19 @@ static fnz_status make_finding(linting *l, const fnz_cost *cost, fnz_finding *f)
                      .view = SIZE_MAX,
                      .reader = SIZE_MAX,
                      .output = SIZE_MAX};
-  if (cost->node != SIZE_MAX)
-    take_origin(fnz_origins_at(l->origins, cost->graph, cost->node), f);
+  if (cost->node != SIZE_MAX) {
+    /* A view or a reader that is the node itself says nothing. */
+    const fnz_origin *o = fnz_origins_at(l->origins, cost->graph, cost->node);
+    bool is_view = o->view == o->node && o->view_graph == o->graph;
+    bool is_reader = o->reader == o->node && o->reader_graph == o->graph;
+    f->graph = o->graph;
+    f->node = o->node;
+    f->view = is_view ? SIZE_MAX : o->view;
+    f->view_graph = o->view_graph;
+    f->reader = is_reader ? SIZE_MAX : o->reader;
+    f->reader_graph = o->reader_graph;
+    f->output = is_reader ? SIZE_MAX : o->output;
+  }
   if (cost->output != SIZE_MAX && !cost->graph)
     f->output = cost->output;
   if (f->node != SIZE_MAX)

@@ -412,23 +412,6 @@ static fnz_status json_bodies(fnzi_json_out *w, const fnzi_pln_bodies *bodies) {
   return fnzi_json_close(w, ']');
 }
 
-static void json_sums(fnzi_json_out *w, const fnzi_pln_plan *plan) {
-  fnzi_listing_figures f;
-  fnzi_listing_figures_of(plan, &f);
-  fnzi_json_out_count(w, "arena", plan->arena_bytes);
-  fnzi_json_out_count(w, "least", plan->least_bytes);
-  fnzi_json_out_count(w, "nodes", f.nodes);
-  fnzi_json_out_count(w, "copies", f.copies);
-  fnzi_json_out_count(w, "copied", f.copied);
-  fnzi_json_out_count(w, "updates", f.updates);
-  fnzi_json_out_count(w, "updates_in_place", f.in_place);
-  fnzi_json_out_count(w, "updates_idle", f.idle);
-  fnzi_json_out_count(w, "finals", f.finals);
-  fnzi_json_out_count(w, "finals_in_place", f.finals_in_place);
-  fnzi_json_out_count(w, "moved", f.read + f.written);
-  fnzi_json_out_count(w, "moved_without", f.naive);
-}
-
 fnz_status fnzi_listing_json(fnz_context *ctx, const fnzi_listing_subject *what, fnz_buffer *out) {
   const fnzi_stp_binding *b = what->on_device;
   fnzi_json_out writer = {.ctx = ctx, .out = out, .utf8 = true}, *w = &writer;
@@ -440,7 +423,20 @@ fnz_status fnzi_listing_json(fnz_context *ctx, const fnzi_listing_subject *what,
     FNZ_TRY(json_bodies(w, what->bodies));
   if (b)
     b->gpu->print_json(w, b);
-  json_sums(w, what->plan);
+  fnzi_listing_figures f;
+  fnzi_listing_figures_of(what->plan, &f);
+  fnzi_json_out_count(w, "arena", what->plan->arena_bytes);
+  fnzi_json_out_count(w, "least", what->plan->least_bytes);
+  fnzi_json_out_count(w, "nodes", f.nodes);
+  fnzi_json_out_count(w, "copies", f.copies);
+  fnzi_json_out_count(w, "copied", f.copied);
+  fnzi_json_out_count(w, "updates", f.updates);
+  fnzi_json_out_count(w, "updates_in_place", f.in_place);
+  fnzi_json_out_count(w, "updates_idle", f.idle);
+  fnzi_json_out_count(w, "finals", f.finals);
+  fnzi_json_out_count(w, "finals_in_place", f.finals_in_place);
+  fnzi_json_out_count(w, "moved", f.read + f.written);
+  fnzi_json_out_count(w, "moved_without", f.naive);
   FNZ_TRY(fnzi_json_close(w, '}'));
   return fnzi_put_text(ctx, out, "\n");
 }
