@@ -10,21 +10,6 @@
 
 /* --- Members ------------------------------------------------------------------------------------
  */
-static fnz_status put_finals(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t memory,
-                             unsigned char *bytes) {
-  for (uint32_t i = 0; i < fnzi_graph_main(ws->exe->program)->noutputs; i++) {
-    uint32_t owner = ws->exe->owners[i];
-    const fnz_geometry *layout;
-    unsigned char *start;
-    if (owner == FNZI_PLN_NONE || ws->exe->inputs[owner].memory != memory ||
-        fnzi_graph_main(ws->exe->program)->outputs[i].tag != FNZ_ARG_VALUE)
-      continue;
-    FNZ_TRY(fnzi_stp_result(ws, b, i, &layout, &start));
-    fnzi_stp_elements_move(layout, start, ws->inputs[owner].layout, bytes);
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_eng_member_copy(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k, void *out) {
   const fnz_geometry *layout = ws->inputs[k].layout;
   uint32_t memory = ws->exe->inputs[k].memory;
@@ -37,7 +22,18 @@ fnz_status fnzi_eng_member_copy(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t
     return fnzi_no_memory(ws->ctx);
   if (bytes)
     memcpy(copy, ws->inputs[k].start, bytes);
-  fnz_status status = put_finals(ws, b, memory, copy);
+  fnz_status status = FNZ_OK;
+  for (uint32_t i = 0; status == FNZ_OK && i < fnzi_graph_main(ws->exe->program)->noutputs; i++) {
+    uint32_t owner = ws->exe->owners[i];
+    const fnz_geometry *from;
+    unsigned char *start;
+    if (owner == FNZI_PLN_NONE || ws->exe->inputs[owner].memory != memory ||
+        fnzi_graph_main(ws->exe->program)->outputs[i].tag != FNZ_ARG_VALUE)
+      continue;
+    status = fnzi_stp_result(ws, b, i, &from, &start);
+    if (status == FNZ_OK) /* a final value */
+      fnzi_stp_elements_move(from, start, ws->inputs[owner].layout, copy);
+  }
   if (status == FNZ_OK)
     fnzi_stp_elements_pack(layout, copy, out);
   fnzi_free(ws->ctx, copy, bytes + 1);

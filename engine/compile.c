@@ -6,10 +6,15 @@
 
 /* --- Options ------------------------------------------------------------------------------------
  */
-/* Names the inputs that could be donated. */
-static fnz_status no_input(const fnz_executable *exe, const char *name) {
+static fnz_status mark_donated(fnz_executable *exe, const char *name) {
   const fnzi_graph *g = fnzi_graph_main(exe->program);
-  fnz_buffer names = {NULL, 0, 0};
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    if (exe->inputs[k].is_tensor && exe->inputs[k].is_passed &&
+        strcmp(g->values.data[g->inputs[k].u.value].name, name) == 0) {
+      exe->inputs[k].is_donated = !exe->inputs[k].is_shared;
+      return FNZ_OK;
+    }
+  fnz_buffer names = {NULL, 0, 0}; /* of the inputs that could be donated */
   fnz_status status = FNZ_OK;
   for (uint32_t k = 0; k < g->ninputs && status == FNZ_OK; k++)
     if (exe->inputs[k].is_tensor && exe->inputs[k].is_passed)
@@ -21,17 +26,6 @@ static fnz_status no_input(const fnz_executable *exe, const char *name) {
                   names.size ? names.data : "");
   fnz_buffer_free(exe->ctx, &names);
   return status;
-}
-
-static fnz_status mark_donated(fnz_executable *exe, const char *name) {
-  const fnzi_graph *g = fnzi_graph_main(exe->program);
-  for (uint32_t k = 0; k < g->ninputs; k++)
-    if (exe->inputs[k].is_tensor && exe->inputs[k].is_passed &&
-        strcmp(g->values.data[g->inputs[k].u.value].name, name) == 0) {
-      exe->inputs[k].is_donated = !exe->inputs[k].is_shared;
-      return FNZ_OK;
-    }
-  return no_input(exe, name);
 }
 
 /* --- The program and its weights ----------------------------------------------------------------

@@ -24,15 +24,6 @@ static fnz_status check_needed(fnz_workspace *ws, const fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-/* Returns whether the caller passes no memory for some result of graph 0. */
-static bool needs_results(const fnzi_stp_binding *b, unsigned char *const *outs) {
-  for (size_t i = 0; i < b->plan.buffers.count; i++)
-    if (b->plan.buffers.data[i].kind == FNZI_PLN_OUT &&
-        !(outs && outs[b->plan.buffers.data[i].output]))
-      return true;
-  return false;
-}
-
 /* Sets the memory of each storage; NULL if it has none. */
 static void point_storages(const fnz_workspace *ws, fnzi_stp_binding *b, unsigned char *arena,
                            unsigned char *results, unsigned char *const *outs) {
@@ -63,8 +54,13 @@ static fnz_status find_memory(fnz_workspace *ws, fnzi_stp_binding *b, void *aren
     point_storages(ws, b, NULL, NULL, outs);
     return FNZ_OK;
   }
-  size_t bytes; /* the arena, and after it results that the caller passes no memory for */
-  if (!fnzi_add_size(b->arena_bytes, needs_results(b, outs) ? b->outputs_bytes : 0, &bytes) ||
+  /* The arena, and after it results of graph 0 if the caller passes no memory for some of them. */
+  bool needs = false;
+  size_t bytes;
+  for (size_t i = 0; i < b->plan.buffers.count && !needs; i++)
+    needs = b->plan.buffers.data[i].kind == FNZI_PLN_OUT &&
+            !(outs && outs[b->plan.buffers.data[i].output]);
+  if (!fnzi_add_size(b->arena_bytes, needs ? b->outputs_bytes : 0, &bytes) ||
       !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes))
     return fnzi_no_memory(ws->ctx);
   FNZ_TRY(fnzi_stp_enlarge(ws, &ws->block, &ws->block_bytes, bytes));

@@ -151,17 +151,6 @@ static bool is_passed_on(const folding *f, const fnzi_node *node, const fnz_arg 
   return to && to->dtype == from->dtype && !f->others[node->outputs[0].u.value];
 }
 
-static void find_others(folding *f) {
-  mark(f->others, f->graph->outputs, f->graph->noutputs);
-  for (size_t n = f->graph->nodes.count; n-- > 0;) {
-    const fnzi_node *node = &f->graph->nodes.data[n];
-    FNZI_EACH_ARG(each, node->args, node->nargs)
-      if (each.arg->tag == FNZ_ARG_VALUE && each.arg != factor_of(node) &&
-          !is_passed_on(f, node, each.arg))
-        f->others[each.arg->u.value] = true;
-  }
-}
-
 /* Returns the weight that is the value of an argument; NULL. */
 static fnzi_stp_input *weight_of(const folding *f, const fnz_arg *arg) {
   for (uint32_t k = 0; arg->tag == FNZ_ARG_VALUE && k < f->graph->ninputs; k++)
@@ -327,16 +316,6 @@ static fnz_status make_layout(folding *f, const fnz_geometry *from, const fnz_ge
   return FNZ_OK;
 }
 
-static fnz_status make_blob(fnz_context *ctx, size_t bytes, fnzi_blob **out) {
-  fnzi_blob *whole;
-  FNZ_TRY(fnzi_blob_create(ctx, bytes + ALIGNMENT, &whole));
-  unsigned char *data = fnzi_blob_data(whole);
-  data += -(uintptr_t)data & (ALIGNMENT - 1);
-  fnz_status status = fnzi_blob_window(ctx, whole, data, bytes, out);
-  fnzi_blob_release(whole);
-  return status;
-}
-
 /* Copies a folded value to memory of the executable. */
 static fnz_status keep(folding *f, uint64_t v) {
   const fnzi_krn_array *array = fnzi_krn_array_of(fnzi_run_steps_value(f->steps, v));
@@ -346,20 +325,14 @@ static fnz_status keep(folding *f, uint64_t v) {
   FNZI_RESERVE(f->ctx, &f->kept, f->kept.count + 1);
   FNZ_TRY(make_layout(f, from, &one.layout));
   FNZ_TRY(fnzi_stp_extent_bytes(f->ctx, one.layout, &bytes));
-  FNZ_TRY(make_blob(f->ctx, bytes, &one.blob));
+  fnzi_blob *whole;
+  FNZ_TRY(fnzi_blob_create(f->ctx, bytes + ALIGNMENT, &whole));
+  unsigned char *data = fnzi_blob_data(whole);
+  data += -(uintptr_t)data & (ALIGNMENT - 1);
+  fnz_status status = fnzi_blob_window(f->ctx, whole, data, bytes, &one.blob);
+  fnzi_blob_release(whole);
+  FNZ_TRY(status);
   fnzi_stp_elements_move(from, array->storage->data, one.layout, fnzi_blob_data(one.blob));
-  f->kept.data[f->kept.count++] = one;
-  return FNZ_OK;
-}
-
-/* The value lies where the weight does that the node converts. */
-static fnz_status keep_weight(folding *f, const fnzi_node *node) {
-  fnzi_stp_input *in = weight_of(f, &node->args[0]);
-  fnzi_blob *blob = in->weight->blob;
-  kept one = {.value = (uint32_t)node->outputs[0].u.value, .layout = in->weight->geometry};
-  FNZI_RESERVE(f->ctx, &f->kept, f->kept.count + 1);
-  FNZ_TRY(fnzi_blob_window(f->ctx, blob, fnzi_blob_data(blob), fnzi_blob_bytes(blob), &one.blob));
-  in->is_folded = true;
   f->kept.data[f->kept.count++] = one;
   return FNZ_OK;
 }
@@ -369,8 +342,17 @@ static fnz_status compute(folding *f) {
   FNZ_TRY(open_steps(f));
   for (size_t n = 0; n < f->graph->nodes.count; n++) {
     const fnzi_node *node = &f->graph->nodes.data[n];
-    if (f->fates[n] == STORED)
-      FNZ_TRY(keep_weight(f, node));
+    if (f->fates[n] == STORED) {
+      /* The value lies where the weight does that the node converts. */
+      fnzi_stp_input *in = weight_of(f, &node->args[0]);
+      fnzi_blob *blob = in->weight->blob;
+      kept one = {.value = (uint32_t)node->outputs[0].u.value, .layout = in->weight->geometry};
+      FNZI_RESERVE(f->ctx, &f->kept, f->kept.count + 1);
+      FNZ_TRY(
+          fnzi_blob_window(f->ctx, blob, fnzi_blob_data(blob), fnzi_blob_bytes(blob), &one.blob));
+      in->is_folded = true;
+      f->kept.data[f->kept.count++] = one;
+    }
     if (!is_computed(f, n))
       continue;
     FNZ_TRY(fnzi_run_steps_node(f->steps, at++));
@@ -408,18 +390,6 @@ static fnz_status make_nodes(folding *f, fnzi_graph *graph, uint32_t *parts) {
   graph->nodes.capacity = graph->nodes.count;
   graph->source_nodes = NULL;
   return FNZ_OK;
-}
-
-/* Marks values of removed nodes as no tensors, unless they are inputs now. */
-static void forget_values(const folding *f, const fnzi_graph *graph) {
-  for (size_t n = 0; n < f->graph->nodes.count; n++) {
-    const fnzi_node *node = &f->graph->nodes.data[n];
-    if (f->fates[n] == STAYS || f->fates[n] == BOTH)
-      continue;
-    FNZI_EACH_ARG(each, node->outputs, node->noutputs)
-      if (each.arg->tag == FNZ_ARG_VALUE && !f->used[each.arg->u.value])
-        graph->values.data[each.arg->u.value].geometry = NULL;
-  }
 }
 
 /* Appends the values to the inputs of graph 0 and of the executable. */
@@ -471,7 +441,15 @@ static fnz_status build(folding *f) {
     parts[g] = exe->expansion.parts[g];
   parts[0] = own;
   FNZ_TRY(make_nodes(f, &graphs[0], own));
-  forget_values(f, &graphs[0]);
+  /* Values of removed nodes are no tensors, unless they are inputs now. */
+  for (size_t n = 0; n < f->graph->nodes.count; n++) {
+    const fnzi_node *node = &f->graph->nodes.data[n];
+    if (f->fates[n] == STAYS || f->fates[n] == BOTH)
+      continue;
+    FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+      if (each.arg->tag == FNZ_ARG_VALUE && !f->used[each.arg->u.value])
+        graphs[0].values.data[each.arg->u.value].geometry = NULL;
+  }
   *p = *f->program;
   p->graphs.data = graphs;
   FNZ_TRY(add_inputs(f, p, &graphs[0]));
@@ -489,7 +467,14 @@ static fnz_status fold_open(folding *f) {
   FNZI_NEW(&f->scratch, f->graph->values.count, &f->others);
   FNZI_NEW(&f->scratch, f->graph->nodes.count, &f->fates);
   find_constants(f);
-  find_others(f);
+  mark(f->others, f->graph->outputs, f->graph->noutputs);
+  for (size_t n = f->graph->nodes.count; n-- > 0;) {
+    const fnzi_node *node = &f->graph->nodes.data[n];
+    FNZI_EACH_ARG(each, node->args, node->nargs)
+      if (each.arg->tag == FNZ_ARG_VALUE && each.arg != factor_of(node) &&
+          !is_passed_on(f, node, each.arg))
+        f->others[each.arg->u.value] = true;
+  }
   return FNZ_OK;
 }
 

@@ -237,18 +237,6 @@ static fnz_status keep_shown(running *r) {
   return FNZ_OK;
 }
 
-static fnz_status give_results(running *r) {
-  const fnzi_stp_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
-  for (size_t i = 0; i < slots->count; i++) {
-    const fnzi_stp_slot *slot = &slots->data[i];
-    if (run_is_asked(r, slot) && r->ws->on_device && !slot->is_scalar)
-      FNZ_TRY(give_on_device(r, slot, &r->run->outputs[i]));
-    else if (run_is_asked(r, slot))
-      FNZ_TRY(slot->is_member ? give_member(r, slot, &r->run->outputs[i]) : give_result(r, i));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status take_arena(running *r) {
   r->ws->arena_memory = (fnzi_stp_run_output){r->run->arena, NULL, r->b->arena_bytes};
   if (!r->run->arena)
@@ -279,7 +267,15 @@ static fnz_status run_in(running *r) {
     FNZ_TRY(r->exe->gpu->find_memory(r->ws, r->b, false));
   FNZ_TRY(fnzi_eng_execute(r->ws, r->b, r->run->arena, r->outs));
   FNZ_TRY(keep_shown(r));
-  return give_results(r);
+  const fnzi_stp_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
+  for (size_t i = 0; i < slots->count; i++) {
+    const fnzi_stp_slot *slot = &slots->data[i];
+    if (run_is_asked(r, slot) && r->ws->on_device && !slot->is_scalar)
+      FNZ_TRY(give_on_device(r, slot, &r->run->outputs[i]));
+    else if (run_is_asked(r, slot))
+      FNZ_TRY(slot->is_member ? give_member(r, slot, &r->run->outputs[i]) : give_result(r, i));
+  }
+  return FNZ_OK;
 }
 
 /* Checks the run of the caller, whose workspace and state must be of this executable. */

@@ -206,17 +206,6 @@ static fnz_status check_pooled(const fnz_executable_state *s, uint32_t k,
                    here, there);
 }
 
-static fnz_status check_sharing(const fnz_executable_state *s, uint32_t k) {
-  const fnzi_stp_input *in = &s->exe->inputs[k];
-  for (uint32_t i = 0; i < k; i++)
-    if (s->exe->inputs[i].in_state && s->exe->inputs[i].memory != in->memory &&
-        s->extents[in->memory] && s->starts[i] == s->starts[k])
-      return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, in->name,
-                       "it shares memory with %s in the other state, but not here",
-                       s->exe->inputs[i].name);
-  return FNZ_OK;
-}
-
 /* Takes the memory that the pool has for input k. */
 static fnz_status find_pooled(fnz_executable_state *s, uint32_t k) {
   const fnzi_stp_input *in = &s->exe->inputs[k];
@@ -245,7 +234,12 @@ static fnz_status make_beside(fnz_executable_state *s) {
       FNZ_TRY(own_memory(s, in->memory, &s->starts[in->memory]));
     s->starts[k] = s->starts[in->memory];
     s->has_values[k] = is_there || in->weight;
-    FNZ_TRY(check_sharing(s, k));
+    for (uint32_t i = 0; i < k; i++)
+      if (s->exe->inputs[i].in_state && s->exe->inputs[i].memory != in->memory &&
+          s->extents[in->memory] && s->starts[i] == s->starts[k])
+        return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, in->name,
+                         "it shares memory with %s in the other state, but not here",
+                         s->exe->inputs[i].name);
   }
   FNZ_TRY(check_filled(s->ctx, s));
   return fill_pool(s->ctx, s);
@@ -371,21 +365,6 @@ static fnz_status check_array(const fnz_executable_state *s, fnz_context *ctx, c
                    "the state has %s, the array given is %s", is, has);
 }
 
-/* Fails if an array is given twice, for example as "cache" and as "buffer.cache". */
-static fnz_status check_twice(const fnz_executable_state *s, fnz_context *ctx,
-                              const fnz_arrays *arrays, const char **names) {
-  for (size_t i = 0; i < fnz_arrays_count(arrays); i++) {
-    const char *name = fnz_arrays_at(arrays, i)->name;
-    const size_t slot = state_find(s, name);
-    if (names[slot])
-      return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, name,
-                       "this part of the state is given twice, as %s and as %s; leave one out",
-                       names[slot], name);
-    names[slot] = name;
-  }
-  return FNZ_OK;
-}
-
 static fnz_status state_check_arrays(const fnz_executable_state *s, fnz_context *ctx,
                                      const fnz_arrays *arrays) {
   const size_t bytes = (s->exe->slots[FNZ_SIDE_STATE].count + 1) * sizeof(char *);
@@ -396,7 +375,16 @@ static fnz_status state_check_arrays(const fnz_executable_state *s, fnz_context 
   if (!names)
     return fnzi_no_memory(ctx);
   memset(names, 0, bytes);
-  fnz_status status = check_twice(s, ctx, arrays, names);
+  fnz_status status = FNZ_OK;
+  for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(arrays); i++) {
+    const char *name = fnz_arrays_at(arrays, i)->name;
+    const char **had = &names[state_find(s, name)]; /* "cache" and "buffer.cache" are one */
+    if (*had)
+      status = fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, name,
+                         "this part of the state is given twice, as %s and as %s; leave one out",
+                         *had, name);
+    *had = name;
+  }
   fnzi_free(ctx, names, bytes);
   return status;
 }

@@ -352,18 +352,6 @@ static fnz_status check_state(verifying *v) {
   return FNZ_OK;
 }
 
-static fnz_status check_bound(verifying *v) {
-  const fnzi_run_options options = {
-      .inputs = v->inputs, .borrows = true, .emit = fnzi_run_emit_nothing};
-  fnz_status status = fnzi_run_open(&v->bound, v->ctx, v->exe->program, v->backend, &options);
-  if (status == FNZ_OK)
-    status = verify_check_memory(v);
-  if (status == FNZ_OK)
-    status = check_state(v);
-  fnzi_run_close(&v->bound);
-  return status;
-}
-
 static fnz_status verify_check(verifying *v) {
   FNZ_TRY(fnzi_eng_workspace_take(v->exe, v->ctx, &v->ws)); /* it has a plan already */
   fnz_status status = interpret(v, v->inputs, &v->expected);
@@ -371,7 +359,15 @@ static fnz_status verify_check(verifying *v) {
     return compare_refusals(v, status);
   FNZ_TRY(verify_check_arrays(v, "with arrays"));
   FNZ_TRY(verify_check_arrays(v, "with arrays, again"));
-  return check_bound(v);
+  const fnzi_run_options options = {
+      .inputs = v->inputs, .borrows = true, .emit = fnzi_run_emit_nothing};
+  status = fnzi_run_open(&v->bound, v->ctx, v->exe->program, v->backend, &options);
+  if (status == FNZ_OK)
+    status = verify_check_memory(v);
+  if (status == FNZ_OK)
+    status = check_state(v);
+  fnzi_run_close(&v->bound);
+  return status;
 }
 
 fnz_status fnz_executable_verify(fnz_context *ctx, const fnz_executable *exe,

@@ -20,18 +20,6 @@ static unsigned class_of(size_t bytes, size_t *rounded) {
   return power * PARTS + (unsigned)parts;
 }
 
-static void *take(fnzi_stp_cache *cache, size_t bytes) {
-  size_t size;
-  unsigned class = class_of(bytes, &size);
-  void *p = cache->freed[class];
-  if (p)
-    memcpy(&cache->freed[class], p, sizeof p);
-  else
-    p = cache->from.resize(cache->from.user, NULL, 0, size);
-  cache->used += p ? size : 0;
-  return p;
-}
-
 /* Blocks larger than this come and go as the allocator's own. */
 static bool is_kept(size_t bytes) {
   return !FNZI_WATCHED && bytes < SIZE_MAX / 4;
@@ -46,9 +34,19 @@ static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
       cache->used += new_bytes - old_bytes;
     return created;
   }
-  created = new_bytes ? take(cache, new_bytes) : NULL;
-  if (new_bytes && !created)
-    return NULL;
+  created = NULL;
+  if (new_bytes) {
+    size_t size;
+    unsigned class = class_of(new_bytes, &size);
+    created = cache->freed[class];
+    if (created)
+      memcpy(&cache->freed[class], created, sizeof created);
+    else
+      created = cache->from.resize(cache->from.user, NULL, 0, size);
+    if (!created)
+      return NULL;
+    cache->used += size;
+  }
   if (p && created)
     memcpy(created, p, old_bytes < new_bytes ? old_bytes : new_bytes);
   if (p) {
