@@ -51,23 +51,6 @@ fnz_status fnzi_cbor_read_inputs(fnzi_cbor_reader *r) {
   return FNZ_OK;
 }
 
-/* --- views of outputs ----------------------------------------------------------------------------
- */
-static fnz_status read_view(fnzi_cbor_reader *r, fnz_view_call *out) {
-  fnzi_node node = {0};
-  const char *target;
-  uint64_t index;
-  FNZ_TRY(fnzi_decode_fixed(&r->d, 3));
-  FNZ_TRY(fnzi_cbor_target(r, &target, &node.op));
-  if (!node.op)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%s is no view", target);
-  FNZ_TRY(fnzi_cbor_args(r, &node.nargs, &node.args));
-  FNZ_TRY(fnzi_cbor_pad_args(r, &node));
-  FNZ_TRY(fnzi_decode_uint(&r->d, UINT32_MAX, &index));
-  *out = (fnz_view_call){node.op, node.args, node.nargs, (uint32_t)index};
-  return FNZ_OK;
-}
-
 /* --- outputs -------------------------------------------------------------------------------------
  */
 static bool has_sharing(const fnz_output_spec *out) {
@@ -133,8 +116,19 @@ static fnz_status read_sharing(fnzi_cbor_reader *r, fnz_output_spec *out) {
   if (count > UINT32_MAX)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT, "%zu views", count);
   FNZI_NEW(&r->p->arena, count, &views);
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(read_view(r, &views[i]));
+  for (size_t i = 0; i < count; i++) {
+    fnzi_node node = {0};
+    const char *target;
+    uint64_t index;
+    FNZ_TRY(fnzi_decode_fixed(&r->d, 3));
+    FNZ_TRY(fnzi_cbor_target(r, &target, &node.op));
+    if (!node.op)
+      return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%s is no view", target);
+    FNZ_TRY(fnzi_cbor_args(r, &node.nargs, &node.args));
+    FNZ_TRY(fnzi_cbor_pad_args(r, &node));
+    FNZ_TRY(fnzi_decode_uint(&r->d, UINT32_MAX, &index));
+    views[i] = (fnz_view_call){node.op, node.args, node.nargs, (uint32_t)index};
+  }
   out->views = count ? views : NULL;
   out->nviews = (uint32_t)count;
   if (!has_sharing(out) || ((sharing == FNZ_SHARING_NEW || sharing == FNZ_SHARING_OWN) && of))

@@ -7,15 +7,10 @@
 typedef fnzi_cbor_writer writer;
 
 /* --- graphs ---------------------------------------------------------------------------------- */
-static bool has_names(const fnzi_node *n) {
-  for (uint32_t i = 0; i < n->nargs; i++)
-    if (fnzi_node_arg_name(n, i)[0])
-      return true;
-  return false;
-}
-
 static fnz_status cbor_put_node(writer *w, fnzi_encoder e, const fnzi_node *n) {
-  bool is_named = !n->op && has_names(n);
+  bool is_named = false;
+  for (uint32_t i = 0; !n->op && !is_named && i < n->nargs; i++)
+    is_named = fnzi_node_arg_name(n, i)[0];
   FNZ_TRY(fnzi_encode_array(e, is_named ? 6 : 5));
   FNZ_TRY(fnzi_cbor_put_string(w, e, fnzi_node_target(n)));
   FNZ_TRY(fnzi_cbor_put_string(w, e, n->source));

@@ -124,18 +124,6 @@ static fnz_status put_legend(writer *w) {
 }
 
 /* --- weights ---------------------------------------------------------------------------------- */
-/* Marks the inputs of graph 0 that a node writes. */
-static void find_written(writer *w) {
-  const fnzi_graph *g = fnzi_graph_main(w->p);
-  for (uint32_t n = 0; n < g->nodes.count; n++) {
-    const fnzi_node *node = &g->nodes.data[n];
-    for (uint32_t i = 0; node->op && i < node->nargs && i < node->op->nparams; i++)
-      FNZI_EACH_ARG(each, &node->args[i], node->op->params[i].is_write)
-        if (each.arg->tag == FNZ_ARG_VALUE)
-          w->is_kept[fnzi_value_memory(w->p, 0, each.arg->u.value)] = true;
-  }
-}
-
 /* Marks the inputs that have a final value. */
 static fnz_status find_finals(writer *w, fnzi_map *targets) {
   const fnzi_graph *g = fnzi_graph_main(w->p);
@@ -160,7 +148,14 @@ static fnz_status choose_inputs(writer *w, fnzi_arena *arena) {
   const fnzi_graph *g = fnzi_graph_main(w->p);
   size_t weights = 0;
   FNZI_NEW(arena, g->values.count, &w->is_kept);
-  find_written(w);
+  /* Inputs of graph 0 that a node writes are kept. */
+  for (uint32_t n = 0; n < g->nodes.count; n++) {
+    const fnzi_node *node = &g->nodes.data[n];
+    for (uint32_t i = 0; node->op && i < node->nargs && i < node->op->nparams; i++)
+      FNZI_EACH_ARG(each, &node->args[i], node->op->params[i].is_write)
+        if (each.arg->tag == FNZ_ARG_VALUE)
+          w->is_kept[fnzi_value_memory(w->p, 0, each.arg->u.value)] = true;
+  }
   fnzi_map targets;
   fnzi_map_init(&targets, w->ctx);
   fnz_status status = find_finals(w, &targets);
@@ -236,20 +231,6 @@ static fnz_status dot_put_node(writer *w, size_t k) {
   return put_arrows(w, n->args, n->nargs);
 }
 
-/* Arrows from writes to who sees them. A region has one box for all its outputs. */
-static fnz_status put_sights(writer *w) {
-  w->sights.count = 0;
-  FNZ_TRY(fnzi_dot_sights_find(w->ctx, w->p, w->graph, &w->sights));
-  for (size_t i = 0; i < w->sights.count; i++) {
-    const fnzi_dot_sight *s = &w->sights.data[i];
-    bool is_output = s->reader == FNZI_NO_NODE;
-    name_user(w, is_output ? "out" : "n", !is_output ? s->reader : w->graph ? 0 : s->output);
-    FNZ_TRY(fnzi_printf(w->ctx, w->out, "    g%un%u -> %s [color=orangered, penwidth=2];\n",
-                        w->graph, s->writer, w->user));
-  }
-  return FNZ_OK;
-}
-
 /* One box per output of the program; a region has a single one. */
 static fnz_status dot_put_output(writer *w, uint32_t k) {
   const fnz_output_spec *spec = &w->p->outputs[k];
@@ -290,7 +271,16 @@ static fnz_status dot_put_graph(writer *w, uint32_t index) {
     FNZ_TRY(fnzi_printf(w->ctx, w->out, "    %s [shape=ellipse, label=\"return\"];\n", w->user));
     FNZ_TRY(put_arrows(w, g->outputs, g->noutputs));
   }
-  FNZ_TRY(put_sights(w));
+  /* Arrows from writes to who sees them. A region has one box for all its outputs. */
+  w->sights.count = 0;
+  FNZ_TRY(fnzi_dot_sights_find(w->ctx, w->p, w->graph, &w->sights));
+  for (size_t i = 0; i < w->sights.count; i++) {
+    const fnzi_dot_sight *s = &w->sights.data[i];
+    bool is_output = s->reader == FNZI_NO_NODE;
+    name_user(w, is_output ? "out" : "n", !is_output ? s->reader : w->graph ? 0 : s->output);
+    FNZ_TRY(fnzi_printf(w->ctx, w->out, "    g%un%u -> %s [color=orangered, penwidth=2];\n",
+                        w->graph, s->writer, w->user));
+  }
   return put(w, "  }\n");
 }
 

@@ -57,20 +57,15 @@ static bool is_copied(const fnz_op *op, const fnz_geometry *from, const fnz_geom
 }
 
 /* --- Memories --------------------------------------------------------------------------------- */
-/* The first value in an argument; NULL for none. */
-static const fnz_arg *value_in(const fnz_arg *arg) {
-  if (arg->tag == FNZ_ARG_LIST)
-    arg = arg->count ? arg->u.list : arg;
-  return arg->tag == FNZ_ARG_VALUE ? arg : NULL;
-}
-
 /* Sets the memory of a result: that of an argument if the schema has them alias. */
 static void place_result(finder *f, const fnzi_node *n, uint32_t r, uint64_t result) {
   uint32_t sets = n->op && r < n->op->nreturns ? n->op->returns[r].alias : 0;
   f->memory[result] = result;
   for (uint32_t i = 0; sets && i < n->nargs && i < n->op->nparams; i++) {
-    const fnz_arg *base = n->op->params[i].alias & sets ? value_in(&n->args[i]) : NULL;
-    if (!base)
+    const fnz_arg *base = &n->args[i];
+    if (base->tag == FNZ_ARG_LIST && base->count)
+      base = base->u.list; /* the first one */
+    if (!(n->op->params[i].alias & sets) || base->tag != FNZ_ARG_VALUE)
       continue;
     if (!is_copied(n->op, sights_geometry_of(f, base->u.value), sights_geometry_of(f, result)))
       f->memory[result] = f->memory[base->u.value];

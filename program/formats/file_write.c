@@ -36,15 +36,6 @@ typedef struct sink {
   uint64_t written;
 } sink;
 
-static void advance(struct iovec *parts, int count, size_t written) {
-  for (int i = 0; i < count; i++) {
-    size_t n = written < parts[i].iov_len ? written : parts[i].iov_len;
-    parts[i].iov_base = (char *)parts[i].iov_base + n;
-    parts[i].iov_len -= n;
-    written -= n;
-  }
-}
-
 static fnz_status write_parts(sink *to, struct iovec *parts, int count) {
   while (count) {
     if (!parts->iov_len) {
@@ -66,7 +57,13 @@ static fnz_status write_parts(sink *to, struct iovec *parts, int count) {
       return fnzi_fail(to->ctx, FNZ_CLASS_IO, to->path, "cannot write: nothing is taken");
     if (n < 0)
       return fnzi_file_error(to->ctx, to->path, "cannot write");
-    advance(parts, count, (size_t)n);
+    size_t left = (size_t)n;
+    for (int i = 0; i < count; i++) {
+      size_t part = left < parts[i].iov_len ? left : parts[i].iov_len;
+      parts[i].iov_base = (char *)parts[i].iov_base + part;
+      parts[i].iov_len -= part;
+      left -= part;
+    }
     to->written += (uint64_t)n;
   }
   return FNZ_OK;

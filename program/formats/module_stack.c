@@ -22,14 +22,6 @@ fnz_status fnzi_module_stack(fnzi_arena *arena, const char *metadata, const char
   return FNZ_OK;
 }
 
-/* The end of a path without the number of the call, "@1", that a module called again has. */
-static const char *end_of_path(const char *from, const char *to) {
-  const char *at = to;
-  while (at > from && at[-1] >= '0' && at[-1] <= '9')
-    at--;
-  return at > from && at < to && at[-1] == '@' ? at - 1 : to;
-}
-
 /* "key,layers.0,torch.nn.modules.linear.Linear" */
 static bool take_entry(const char *from, const char *to, fnzi_module *out) {
   const char *first = memchr(from, ',', (size_t)(to - from)), *last = to, *type = to;
@@ -39,8 +31,13 @@ static bool take_entry(const char *from, const char *to, fnzi_module *out) {
     return false;
   while (type > last + 1 && type[-1] != '.')
     type--;
+  /* The number of the call, "@1", that a module called again has, is no part of the path. */
+  const char *at = last;
+  while (at > (first + 1) && at[-1] >= '0' && at[-1] <= '9')
+    at--;
+  const char *end = at > (first + 1) && at < last && at[-1] == '@' ? at - 1 : last;
   *out = (fnzi_module){.path = first + 1,
-                       .path_size = (size_t)(end_of_path(first + 1, last) - (first + 1)),
+                       .path_size = (size_t)(end - (first + 1)),
                        .type = type,
                        .type_size = (size_t)(to - type)};
   return true;

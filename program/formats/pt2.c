@@ -242,13 +242,6 @@ static fnz_status read_zip(fnzi_pt2 *r, fnzi_zip *zip) {
 
 /* --- any of them ---------------------------------------------------------------------------------
  */
-static bool looks_like_json(const char *bytes, size_t size) {
-  size_t i = 0;
-  while (i < size && strchr(" \t\r\n", bytes[i]) && bytes[i])
-    i++;
-  return i < size && bytes[i] == '{';
-}
-
 static fnz_status open_and_read(fnzi_pt2 *r, const char *bytes, size_t size) {
   fnz_context *ctx = r->p->ctx;
   fnzi_zip zip;
@@ -265,6 +258,9 @@ static fnz_status open_and_read(fnzi_pt2 *r, const char *bytes, size_t size) {
 
 fnz_status fnzi_read_pt2(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out) {
   (void)ctx;
-  return read_container(out, looks_like_json(bytes, size) ? read_alone : open_and_read, bytes,
-                        size);
+  size_t i = 0;
+  while (i < size && strchr(" \t\r\n", bytes[i]) && bytes[i])
+    i++;
+  bool is_json = i < size && bytes[i] == '{';
+  return read_container(out, is_json ? read_alone : open_and_read, bytes, size);
 }

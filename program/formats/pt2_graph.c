@@ -54,34 +54,24 @@ static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *o
 
 /* --- targets ------------------------------------------------------------------------------
  */
-/* Arithmetic on symbolic numbers; these are Python's functions, but harmless and few. */
-static bool is_arithmetic(const char *target) {
-  return fnzi_starts_with(target, "_operator.") || fnzi_starts_with(target, "math.") ||
-         fnzi_starts_with(target, "torch.sym_") || fnzi_starts_with(target, "torch._sym_");
-}
-
-/* "Tensor x, int[] k, *, float eps" as far as the node shows it. */
-static fnz_status guess_params(fnzi_pt2 *r, const fnzi_json *node) {
-  const fnzi_json *first = fnzi_json_first_item(node, "inputs"), *kind;
-  bool keyword_only = false;
-  for (const fnzi_json *input = first; input; input = input->next) {
-    const char *name = "";
-    bool is_first = input == first;
-    FNZ_TRY(fnzi_json_need_text(&r->doc, input, "name", &name));
-    kind = fnzi_json_find(input, "kind");
-    bool starts = !keyword_only && kind && kind->kind == FNZI_JSON_INT && kind->u.i == 2;
-    keyword_only = keyword_only || starts;
-    FNZ_TRY(fnzi_printf(r->doc.ctx, &r->text, "%s%s%s %s", is_first ? "" : ", ",
-                        starts ? "*, " : "", fnzi_pt2_type_of(fnzi_json_find(input, "arg")), name));
-  }
-  return FNZ_OK;
-}
-
 /* `at` is the node's target, and `near` says which operators are called about the same. */
 static fnz_status refuse_custom(fnzi_pt2 *r, const fnzi_json *at, const char *name,
                                 const char *near) {
   r->text.size = 0;
-  FNZ_TRY(guess_params(r, at->parent));
+  /* "Tensor x, int[] k, *, float eps" as far as the node shows it. */
+  const fnzi_json *inputs = fnzi_json_first_item(at->parent, "inputs"), *kind;
+  bool keyword_only = false;
+  for (const fnzi_json *input = inputs; input; input = input->next) {
+    const char *given = "";
+    bool is_first = input == inputs;
+    FNZ_TRY(fnzi_json_need_text(&r->doc, input, "name", &given));
+    kind = fnzi_json_find(input, "kind");
+    bool starts = !keyword_only && kind && kind->kind == FNZI_JSON_INT && kind->u.i == 2;
+    keyword_only = keyword_only || starts;
+    FNZ_TRY(fnzi_printf(r->doc.ctx, &r->text, "%s%s%s %s", is_first ? "" : ", ",
+                        starts ? "*, " : "", fnzi_pt2_type_of(fnzi_json_find(input, "arg")),
+                        given));
+  }
   const fnzi_json *first = fnzi_json_first_item(at->parent, "outputs");
   bool is_one = first && !first->next;
   FNZ_TRY(fnzi_put_text(r->doc.ctx, &r->text, is_one ? ") -> " : ") -> ("));
@@ -135,9 +125,13 @@ static fnz_status read_target(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out
   const char *target = "";
   FNZ_TRY(fnzi_json_need(&r->doc, node, "target", FNZI_JSON_STRING, &at));
   FNZ_TRY(fnzi_json_text(&r->doc, at, &target));
+  /* Arithmetic on symbolic numbers; these are Python's functions, but harmless and few. */
+  bool is_arithmetic =
+      fnzi_starts_with(target, "_operator.") || fnzi_starts_with(target, "math.") ||
+      fnzi_starts_with(target, "torch.sym_") || fnzi_starts_with(target, "torch._sym_");
   if (fnzi_starts_with(target, higher_order))
     target += strlen("torch.ops.");
-  else if (!is_arithmetic(target) && !fnzi_batch_is_mark(target))
+  else if (!is_arithmetic && !fnzi_batch_is_mark(target))
     return graph_read_operator(r, at, target, out);
   return fnzi_intern(r->p, target, strlen(target), &other->target);
 }

@@ -106,16 +106,6 @@ static fnz_status check_window(const folder *f, const fnzi_json *payload,
 }
 
 /* --- one weight -------------------------------------------------------------------------- */
-static fnz_status check_geometry(const folder *f, const fnzi_json *payload, const fnz_geometry *g,
-                                 const fnz_geometry *in_graph) {
-  if (g->symbols)
-    return fnzi_json_fail(&f->doc, FNZ_CLASS_TYPE, payload, "a stored tensor has symbolic sizes");
-  if (g->dtype == in_graph->dtype && fnzi_same_sizes(g, in_graph))
-    return FNZ_OK;
-  return fnzi_json_fail(&f->doc, FNZ_CLASS_TYPE, payload,
-                        "element type or sizes are not those that the graph gives the tensor");
-}
-
 /* Empty tensors share one empty record in the file, but no memory. */
 static fnz_status read_payload(loader *l, const folder *f, const fnzi_json *payload,
                                const fnz_geometry *in_graph, const char *name) {
@@ -131,7 +121,11 @@ static fnz_status read_payload(loader *l, const folder *f, const fnzi_json *payl
                           "plain tensor");
   FNZ_TRY(fnzi_json_need(&f->doc, payload, "tensor_meta", FNZI_JSON_OBJECT, &meta));
   FNZ_TRY(fnzi_pt2_geometry(l->r->p, &f->doc, meta, &g));
-  FNZ_TRY(check_geometry(f, payload, g, in_graph));
+  if (g->symbols)
+    return fnzi_json_fail(&f->doc, FNZ_CLASS_TYPE, payload, "a stored tensor has symbolic sizes");
+  if (g->dtype != in_graph->dtype || !fnzi_same_sizes(g, in_graph))
+    return fnzi_json_fail(&f->doc, FNZ_CLASS_TYPE, payload,
+                          "element type or sizes are not those that the graph gives the tensor");
   FNZ_TRY(find_record(l, f, payload, &entry));
   if (entry->size || !fnz_geometry_numel(g))
     FNZ_TRY(check_window(f, payload, entry, g));

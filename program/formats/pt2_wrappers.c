@@ -30,22 +30,6 @@ static fnz_status fail(const wrapper *w, fnz_class kind, const char *what, const
 
 /* --- Keywords --------------------------------------------------------------------------------- */
 
-static fnz_status read_keywords(wrapper *w) {
-  fnzi_pt2 *r = w->s->r;
-  size_t n = 0;
-  FNZI_NEW(r->arena, w->inputs->count, &w->given);
-  w->s->op = NULL;
-  for (const fnzi_json *input = w->inputs->u.first; input; input = input->next, n++) {
-    const fnzi_json *arg;
-    const char *name = "";
-    FNZ_TRY(fnzi_json_need_text(&r->doc, input, "name", &name));
-    FNZ_TRY(fnzi_json_need(&r->doc, input, "arg", FNZI_JSON_OBJECT, &arg));
-    FNZ_TRY(fnzi_map_set(&w->keywords, name, strlen(name), n));
-    FNZ_TRY(fnzi_pt2_read_arg(w->s, arg, &w->given[n]));
-  }
-  return FNZ_OK;
-}
-
 /* NULL when it was not given. */
 static const fnz_arg *keyword(const wrapper *w, const char *name) {
   uint64_t at;
@@ -312,7 +296,18 @@ static fnz_status read_wrapper(wrapper *w) {
       strcmp(fnzi_node_target(w->make.like), "higher_order.auto_functionalized_v2") == 0;
   fnz_arg *args;
   fnzi_pt2_next_node(&w->make);
-  FNZ_TRY(read_keywords(w));
+  fnzi_pt2 *r = w->s->r;
+  size_t n = 0;
+  FNZI_NEW(r->arena, w->inputs->count, &w->given);
+  w->s->op = NULL;
+  for (const fnzi_json *input = w->inputs->u.first; input; input = input->next, n++) {
+    const fnzi_json *arg;
+    const char *name = "";
+    FNZ_TRY(fnzi_json_need_text(&r->doc, input, "name", &name));
+    FNZ_TRY(fnzi_json_need(&r->doc, input, "arg", FNZI_JSON_OBJECT, &arg));
+    FNZ_TRY(fnzi_map_set(&w->keywords, name, strlen(name), n));
+    FNZ_TRY(fnzi_pt2_read_arg(w->s, arg, &w->given[n]));
+  }
   if (w->s->batch.nlevels)
     FNZ_TRY(fnzi_pt2_vmap_none(w->s, w->json, w->make.like, w->given, w->inputs->count));
   FNZ_TRY(find_operator(w));

@@ -41,13 +41,6 @@ static fnz_status put_range(fnzi_json_out *w, const fnzi_range *r) {
   return fnzi_json_close(w, '}');
 }
 
-static bool has_range(const fnz_program *p, const char *symbol) {
-  for (size_t i = 0; i < p->ranges.count; i++)
-    if (strcmp(p->ranges.data[i].symbol, symbol) == 0)
-      return true;
-  return false;
-}
-
 /* Sizes are from 0 on where no range says more, and numbers of data are any. PyTorch cannot load a
  * program that lacks the range of some symbol. */
 static fnz_status pt2_put_ranges(fnzi_pt2_out *o, fnzi_json_out *w) {
@@ -61,7 +54,10 @@ static fnz_status pt2_put_ranges(fnzi_pt2_out *o, fnzi_json_out *w) {
     /* One of PyTorch's, "s77" or "u0": no expression, and no floating point number. */
     size_t digits = *symbol == 's' || *symbol == 'u' ? strspn(symbol + 1, "0123456789") : 0;
     const bool is_integer = digits && !symbol[1 + digits];
-    if (is_integer && !has_range(o->p, symbol))
+    bool has_range = false;
+    for (size_t k = 0; !has_range && k < o->p->ranges.count; k++)
+      has_range = strcmp(o->p->ranges.data[k].symbol, symbol) == 0;
+    if (is_integer && !has_range)
       FNZ_TRY(put_range(w, &usual));
   }
   return fnzi_json_close(w, '}');

@@ -312,16 +312,10 @@ fnz_status fnzi_pt2_put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
   return fnzi_json_close(w, '}');
 }
 
-static bool has_undefined(const fnz_arg *list) {
-  for (uint32_t i = 0; i < list->count; i++)
-    if (list->u.list[i].tag != FNZ_ARG_VALUE)
-      return true;
-  return false;
-}
-
 fnz_status fnzi_pt2_put_result(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                                const fnz_arg *result) {
-  if (result->tag == FNZ_ARG_LIST && has_undefined(result))
-    return fnzi_pt2_cannot(o, NULL, "a list of results of which some are undefined");
+  for (uint32_t i = 0; result->tag == FNZ_ARG_LIST && i < result->count; i++)
+    if (result->u.list[i].tag != FNZ_ARG_VALUE)
+      return fnzi_pt2_cannot(o, NULL, "a list of results of which some are undefined");
   return fnzi_pt2_put_arg(o, w, graph, result, NULL);
 }

@@ -37,18 +37,6 @@ typedef struct asserter {
 
 /* --- expressions --------------------------------------------------------------------------------
  */
-/* The parts of a conjunction one by one: each has a message of its own. */
-static fnz_status add_condition(asserter *a, const char *text) {
-  const fnzi_expr *e;
-  FNZ_TRY(fnzi_expr_parse(&a->sizes.set, text, strlen(text), &e));
-  bool is_all = e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_AND;
-  for (uint32_t i = 0; is_all && i < e->count; i++)
-    FNZI_PUSH(a->ctx, &a->conditions, e->parts[i].expr);
-  if (!is_all)
-    FNZI_PUSH(a->ctx, &a->conditions, e);
-  return FNZ_OK;
-}
-
 /* Parts come before the expressions that contain them. */
 static void mark_parts(asserter *a, uint8_t mark) {
   for (size_t i = a->own; i-- > 0;) {
@@ -273,8 +261,17 @@ static fnz_status copy(asserter *a) {
   FNZ_TRY(fnzi_program_create(a->ctx, &a->to));
   FNZ_TRY(add_heading(a));
   for (size_t i = 0; i < a->from->guards.count; i++)
-    if (is_to_assert(a, &a->from->guards.data[i]))
-      FNZ_TRY(add_condition(a, a->from->guards.data[i].text));
+    if (is_to_assert(a, &a->from->guards.data[i])) {
+      /* The parts of a conjunction one by one: each has a message of its own. */
+      const fnzi_expr *e;
+      FNZ_TRY(fnzi_expr_parse(&a->sizes.set, a->from->guards.data[i].text,
+                              strlen(a->from->guards.data[i].text), &e));
+      bool is_all = e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_AND;
+      for (uint32_t k = 0; is_all && k < e->count; k++)
+        FNZI_PUSH(a->ctx, &a->conditions, e->parts[k].expr);
+      if (!is_all)
+        FNZI_PUSH(a->ctx, &a->conditions, e);
+    }
   a->own = a->sizes.set.all.count;
   FNZI_NEW(&a->to->arena, a->own, &a->is);
   for (size_t i = 0; i < a->conditions.count; i++)
@@ -294,14 +291,6 @@ static fnz_status copy(asserter *a) {
   return check_left(a);
 }
 
-/* That written inputs share no memory is what .pt2 files always mean. */
-static bool has_conditions(const asserter *a) {
-  for (size_t i = 0; i < a->from->guards.count; i++)
-    if (is_to_assert(a, &a->from->guards.data[i]))
-      return true;
-  return false;
-}
-
 fnz_status fnzi_pt2_assert_guards(fnz_context *ctx, const fnz_program *p, fnz_program **out) {
   asserter a = {.ctx = ctx, .from = p};
   *out = NULL;
@@ -314,7 +303,11 @@ fnz_status fnzi_pt2_assert_guards(fnz_context *ctx, const fnz_program *p, fnz_pr
   for (size_t i = 0; x && i < x->texts.count && status == FNZ_OK; i++)
     if (x->texts.data[i].kind == FNZI_EXTRA_GUARD)
       status = fnzi_map_set(&a.said, x->texts.data[i].key, strlen(x->texts.data[i].key), 1);
-  if (status == FNZ_OK && has_conditions(&a))
+  /* That written inputs share no memory is what .pt2 files always mean. */
+  bool has_conditions = false;
+  for (size_t i = 0; !has_conditions && i < a.from->guards.count; i++)
+    has_conditions = is_to_assert(&a, &a.from->guards.data[i]);
+  if (status == FNZ_OK && has_conditions)
     status = copy(&a);
   fnzi_map_free(&a.said);
   fnzi_computer_end(&a.computer);

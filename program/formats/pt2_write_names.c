@@ -114,13 +114,6 @@ static fnz_status name_value(fnzi_pt2_out *o, uint32_t graph, const fnzi_value *
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
-/* The node and its one result are the same thing to FX, unless that comes in a tuple. */
-static bool is_its_result(const fnzi_pt2_out *o, uint32_t graph, uint32_t node) {
-  const fnzi_node *n = fnzi_node_at(o->p, graph, node);
-  return n->noutputs == 1 && fnzi_pt2_single(o, graph, node) != FNZI_SINGLE_TUPLE &&
-         (n->outputs[0].tag == FNZ_ARG_VALUE || n->outputs[0].tag == FNZ_ARG_SYMBOL);
-}
-
 fnz_status fnzi_pt2_make_names(fnzi_pt2_out *o, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(o->p, graph);
   fnzi_pt2_names *names = &o->names[graph];
@@ -134,7 +127,11 @@ fnz_status fnzi_pt2_make_names(fnzi_pt2_out *o, uint32_t graph) {
     const fnzi_node *n = fnzi_node_at(o->p, graph, (uint32_t)i);
     const char *dot = strrchr(fnzi_node_target(n), '.');
     names->nodes[i] = NULL;
-    if (!is_its_result(o, graph, (uint32_t)i) && o->fields & FNZI_SCHEMA_NODE_NAME)
+    /* The node and its one result are the same thing to FX, unless that comes in a tuple. */
+    bool is_its_result =
+        n->noutputs == 1 && fnzi_pt2_single(o, graph, (uint32_t)i) != FNZI_SINGLE_TUPLE &&
+        (n->outputs[0].tag == FNZ_ARG_VALUE || n->outputs[0].tag == FNZ_ARG_SYMBOL);
+    if (!is_its_result && o->fields & FNZI_SCHEMA_NODE_NAME)
       FNZ_TRY(fnzi_pt2_fresh(o, graph,
                              n->op ? n->op->base
                              : dot ? dot + 1

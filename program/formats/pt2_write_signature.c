@@ -14,12 +14,6 @@
 
 /* --- what cannot be expressed ------------------------------------------------------------------
  */
-/* The literals that a graph of PyTorch takes as inputs. */
-static bool is_plain(const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL ||
-         arg->tag == FNZ_ARG_STRING || arg->tag == FNZ_ARG_NONE || arg->tag == FNZ_ARG_COMPLEX;
-}
-
 static const fnz_geometry *signature_geometry_of(const fnzi_pt2_out *o, uint32_t input) {
   return fnzi_value_at(o->p, 0, fnzi_graph_main(o->p)->inputs[input].u.value)->geometry;
 }
@@ -40,7 +34,11 @@ static fnz_status check_input(const fnzi_pt2_out *o, uint32_t k) {
         "a stored tensor with symbolic sizes cannot be expressed in a .pt2 file; make it a "
         "user input, or give it the sizes of its data");
   const fnz_arg *arg = &fnzi_graph_main(o->p)->inputs[k];
-  if (in->kind == FNZ_INPUT_LITERAL && !fnzi_is_reference(arg) && !is_plain(arg))
+  /* The literals that a graph of PyTorch takes as inputs. */
+  bool is_plain = arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT ||
+                  arg->tag == FNZ_ARG_BOOL || arg->tag == FNZ_ARG_STRING ||
+                  arg->tag == FNZ_ARG_NONE || arg->tag == FNZ_ARG_COMPLEX;
+  if (in->kind == FNZ_INPUT_LITERAL && !fnzi_is_reference(arg) && !is_plain)
     return fnzi_pt2_cannot(o, name,
                            "an input that is neither a tensor nor a single number or text");
   return FNZ_OK;
@@ -365,10 +363,6 @@ static fnz_status signature_put_arguments(fnzi_json_out *w, size_t count) {
   return fnzi_pt2_close_tree(w);
 }
 
-static fnz_status signature_put_results(fnzi_json_out *w, size_t count) {
-  return count == 1 ? fnzi_pt2_put_leaves(w, 1) : put_tuple(w, count);
-}
-
 /* The text of a tree, with its version. */
 static fnz_status put_spec(fnzi_pt2_out *o, fnzi_json_out *w, const char *key, size_t count,
                            bool of_inputs) {
@@ -377,7 +371,7 @@ static fnz_status put_spec(fnzi_pt2_out *o, fnzi_json_out *w, const char *key, s
   fnzi_json_open(&inner, '[');
   fnzi_json_out_int(&inner, 1);
   FNZ_TRY(of_inputs ? signature_put_arguments(&inner, count)
-                    : signature_put_results(&inner, count));
+                    : (count == 1 ? fnzi_pt2_put_leaves(&inner, 1) : put_tuple(&inner, count)));
   FNZ_TRY(fnzi_json_close(&inner, ']'));
   FNZ_TRY(fnzi_json_key(w, key));
   return fnzi_json_out_string(w, o->text.data, o->text.size);

@@ -87,11 +87,6 @@ static fnz_status put_tensor(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, 
                            note.requires_grad && can_have_grad);
 }
 
-static fnz_status values_put_value(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
-                                   uint64_t value, const char *name) {
-  return put_tensor(o, w, graph, value, fnzi_value_at(o->p, graph, value)->geometry, name);
-}
-
 /* A clone closes the gaps of a view and has each element once. With symbols it is written with the
  * strides of the view. */
 static fnz_status put_value_of_clone(fnzi_pt2_out *o, fnzi_json_out *w, size_t k) {
@@ -218,7 +213,8 @@ fnz_status fnzi_pt2_put_tables(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph
   FNZ_TRY(fnzi_json_open_as(w, "tensor_values", '{'));
   for (size_t i = 0; i < g->values.count; i++)
     if (g->values.data[i].geometry && (graph != 0 || !o->left_out[i]))
-      FNZ_TRY(values_put_value(o, w, graph, i, fnzi_pt2_name(o, graph, i)));
+      FNZ_TRY(put_tensor(o, w, graph, i, fnzi_value_at(o->p, graph, i)->geometry,
+                         fnzi_pt2_name(o, graph, i)));
   for (size_t i = 0; graph == 0 && i < o->nclones; i++)
     FNZ_TRY(put_value_of_clone(o, w, i));
   FNZ_TRY(fnzi_json_close(w, '}'));

@@ -124,23 +124,6 @@ static fnz_status check_tiling(reader *r, range *ranges, size_t count) {
   return FNZ_OK;
 }
 
-/* All ranges are checked before any tensor is allocated: overlapping ones could name the same bytes
- * many times. */
-static fnz_status check_entries(reader *r, fnzi_arena *arena) {
-  range *ranges;
-  size_t count = 0;
-  FNZI_NEW(arena, r->doc.root->count, &ranges);
-  for (const fnzi_json *e = r->doc.root->u.first; e; e = e->next) {
-    if (is_metadata(e)) {
-      FNZ_TRY(fnzi_json_expect(&r->doc, e, FNZI_JSON_OBJECT));
-      for (const fnzi_json *m = e->u.first; m; m = m->next)
-        FNZ_TRY(fnzi_json_expect(&r->doc, m, FNZI_JSON_STRING));
-    } else
-      FNZ_TRY(safetensors_read_range(r, e, &ranges[count++]));
-  }
-  return check_tiling(r, ranges, count);
-}
-
 /* After the length, a safetensors file has the header, a JSON object. */
 static fnz_status check_kind(fnz_context *ctx, const char *bytes, size_t size) {
   if (size <= LENGTH_BYTES || bytes[LENGTH_BYTES] == '{')
@@ -188,7 +171,20 @@ fnz_status fnzi_safetensors_visit(fnzi_arena *arena, const char *bytes, size_t s
   r.data_size = size - LENGTH_BYTES - length;
   FNZ_TRY(fnzi_json_parse(arena, record, bytes + LENGTH_BYTES, length, &r.doc));
   FNZ_TRY(fnzi_json_expect(&r.doc, r.doc.root, FNZI_JSON_OBJECT));
-  FNZ_TRY(check_entries(&r, arena));
+  /* All ranges are checked before any tensor is allocated: overlapping ones could name the same
+   * bytes many times. */
+  range *ranges;
+  size_t count = 0;
+  FNZI_NEW(arena, r.doc.root->count, &ranges);
+  for (const fnzi_json *e = r.doc.root->u.first; e; e = e->next) {
+    if (is_metadata(e)) {
+      FNZ_TRY(fnzi_json_expect(&r.doc, e, FNZI_JSON_OBJECT));
+      for (const fnzi_json *m = e->u.first; m; m = m->next)
+        FNZ_TRY(fnzi_json_expect(&r.doc, m, FNZI_JSON_STRING));
+    } else
+      FNZ_TRY(safetensors_read_range(&r, e, &ranges[count++]));
+  }
+  FNZ_TRY(check_tiling(&r, ranges, count));
   for (const fnzi_json *e = r.doc.root->u.first; e; e = e->next)
     if (!is_metadata(e))
       FNZ_TRY(read_array(&r, e));

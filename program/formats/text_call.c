@@ -1,16 +1,6 @@
 /* text_call.c - calls of the text form: an operator or another target, and its arguments. */
 #include "program/formats/text_read.h"
 
-static fnz_status parse_keyword(fnzi_parser *r, const char **out) {
-  *out = "";
-  /* `name=` in front of an argument. */
-  if ((r->x.kind != FNZI_TOKEN_WORD && r->x.kind != FNZI_TOKEN_STRING) ||
-      fnzi_lexer_peek(&r->x) != '=')
-    return FNZ_OK;
-  FNZ_TRY(fnzi_parse_name(r, out));
-  return fnzi_expect(r, FNZI_TOKEN_PUNCT, "=");
-}
-
 static fnz_status find_parameter(fnzi_parser *r, const fnz_op *op, const char *keyword,
                                  size_t *position, size_t *out) {
   int k = keyword[0] ? fnzi_op_param(op, keyword) : (int)(*position)++;
@@ -37,10 +27,15 @@ fnz_status fnzi_parse_args(fnzi_parser *r, const fnz_op *op) {
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
   bool more = !fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, ")");
   while (more) {
-    const char *keyword;
+    const char *keyword = "";
     fnz_arg arg;
     size_t k = 0;
-    FNZ_TRY(parse_keyword(r, &keyword));
+    /* `name=` in front of an argument. */
+    if ((r->x.kind == FNZI_TOKEN_WORD || r->x.kind == FNZI_TOKEN_STRING) &&
+        fnzi_lexer_peek(&r->x) == '=') {
+      FNZ_TRY(fnzi_parse_name(r, &keyword));
+      FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "="));
+    }
     if (op)
       FNZ_TRY(find_parameter(r, op, keyword, &position, &k));
     FNZ_TRY(fnzi_parse_tree(r, fnzi_parse_use, &arg));

@@ -72,20 +72,16 @@ fnz_status fnzi_print_line_end(fnzi_printer *w) {
 }
 
 /* --- types ----------------------------------------------------------------------------------- */
-/* Words that an expression reads as 1 and 0. */
-static bool is_truth(const char *text) {
-  static const char *const words[] = {"true", "false", "True", "False"};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strcmp(text, words[i]) == 0)
-      return true;
-  return false;
-}
-
 /* An expression in its shortest form needs no quotes. */
 static fnz_status text_put_expression(fnzi_printer *w, const char *text) {
   fnzi_exprs set;
   const char *tidy;
-  if (fnzi_is_identifier(text) && !is_truth(text))
+  /* Words that an expression reads as 1 and 0. */
+  static const char *const words[] = {"true", "false", "True", "False"};
+  bool is_truth = false;
+  for (size_t i = 0; !is_truth && i < sizeof words / sizeof *words; i++)
+    is_truth = strcmp(text, words[i]) == 0;
+  if (fnzi_is_identifier(text) && !is_truth)
     return fnzi_print(w, text);
   fnzi_exprs_init(&set, w->ctx);
   fnz_status status = fnzi_expr_tidy(&set, text, &tidy);

@@ -135,22 +135,6 @@ static fnz_status parse_schema_version(fnzi_parser *r) {
   return fnzi_lexer_next(&r->x);
 }
 
-static fnz_status parse_head(fnzi_parser *r) {
-  int64_t version;
-  bool found;
-  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_WORD, "fnz"));
-  FNZ_TRY(fnzi_parse_int(r, &version));
-  if (version != FNZI_TEXT_VERSION)
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_VERSION,
-                           "text form %lld; this release reads %d, a newer one may read both",
-                           (long long)version, FNZI_TEXT_VERSION);
-  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "torch", &found));
-  if (found)
-    FNZ_TRY(fnzi_parse_string(r, &r->p->torch_version));
-  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "schema", &found));
-  return found ? parse_schema_version(r) : FNZ_OK;
-}
-
 /* --- nodes ----------------------------------------------------------------------------------- */
 static fnz_status parse_results(fnzi_parser *r) {
   bool is_word = r->x.kind == FNZI_TOKEN_WORD || r->x.kind == FNZI_TOKEN_STRING;
@@ -346,7 +330,19 @@ static fnz_status parse_text(fnzi_parser *r, const char *text, size_t size) {
   FNZ_TRY(scan_lines(r, text, size));
   fnzi_lexer_start(&r->x, r->ctx, text, size);
   FNZ_TRY(fnzi_lexer_next(&r->x));
-  FNZ_TRY(parse_head(r));
+  int64_t version;
+  bool found;
+  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_WORD, "fnz"));
+  FNZ_TRY(fnzi_parse_int(r, &version));
+  if (version != FNZI_TEXT_VERSION)
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_VERSION,
+                           "text form %lld; this release reads %d, a newer one may read both",
+                           (long long)version, FNZI_TEXT_VERSION);
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "torch", &found));
+  if (found)
+    FNZ_TRY(fnzi_parse_string(r, &r->p->torch_version));
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "schema", &found));
+  FNZ_TRY(found ? parse_schema_version(r) : FNZ_OK);
   FNZ_TRY(parse_declarations(r));
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_WORD, "program"));
   FNZ_TRY(parse_graph(r, ""));

@@ -51,25 +51,6 @@ static fnz_status put_statement(fnzi_printer *w, const fnzi_node *n, fnzi_item_p
 }
 
 /* --- graphs ---------------------------------------------------------------------------------- */
-static bool names_itself(fnzi_printer *w, const fnz_arg *arg, const char *target) {
-  return fnzi_is_reference(arg) && strcmp(fnzi_value_at(w->p, 0, arg->u.value)->name, target) == 0;
-}
-
-static fnz_status put_output_spec(fnzi_printer *w, uint32_t k) {
-  const fnz_output_spec *out = &w->p->outputs[k];
-  if (out->kind != FNZ_OUTPUT_USER)
-    FNZ_TRY(fnzi_printf(w->ctx, w->out, " %s", fnzi_output_kind_names[out->kind]));
-  if (out->target) {
-    FNZ_TRY(fnzi_print(w, " "));
-    FNZ_TRY(fnzi_print_quoted(w, out->target));
-  }
-  if (out->metadata)
-    FNZ_TRY(fnzi_print(w, " metadata"));
-  if (out->set)
-    FNZ_TRY(fnzi_print(w, " set"));
-  return fnzi_print_output_sharing(w, out);
-}
-
 static fnz_status put_inputs(fnzi_printer *w, const fnzi_graph *g) {
   FNZ_TRY(fnzi_print(w, "("));
   for (uint32_t k = 0; k < g->ninputs; k++) {
@@ -80,7 +61,11 @@ static fnz_status put_inputs(fnzi_printer *w, const fnzi_graph *g) {
       const fnz_input_spec *in = &w->p->inputs[k];
       if (in->kind != FNZ_INPUT_USER)
         FNZ_TRY(fnzi_printf(w->ctx, w->out, " %s", fnzi_input_kind_names[in->kind]));
-      if (!names_itself(w, &w->p->graphs.data[0].inputs[k], in->target)) {
+      bool names_itself =
+          fnzi_is_reference(&w->p->graphs.data[0].inputs[k]) &&
+          strcmp(fnzi_value_at(w->p, 0, w->p->graphs.data[0].inputs[k].u.value)->name,
+                 in->target) == 0;
+      if (!names_itself) {
         FNZ_TRY(fnzi_print(w, " "));
         FNZ_TRY(fnzi_print_quoted(w, in->target));
       }
@@ -112,37 +97,26 @@ static fnz_status text_put_graph(fnzi_printer *w, uint32_t index) {
   for (uint32_t i = 0; i < g->noutputs; i++) {
     FNZ_TRY(i ? fnzi_print_comma(w) : fnzi_print(w, " "));
     FNZ_TRY(fnzi_print_tree(w, &g->outputs[i], fnzi_print_use));
-    if (w->graph == 0)
-      FNZ_TRY(put_output_spec(w, i));
+    if (w->graph == 0) {
+      const fnz_output_spec *out = &w->p->outputs[i];
+      if (out->kind != FNZ_OUTPUT_USER)
+        FNZ_TRY(fnzi_printf(w->ctx, w->out, " %s", fnzi_output_kind_names[out->kind]));
+      if (out->target) {
+        FNZ_TRY(fnzi_print(w, " "));
+        FNZ_TRY(fnzi_print_quoted(w, out->target));
+      }
+      if (out->metadata)
+        FNZ_TRY(fnzi_print(w, " metadata"));
+      if (out->set)
+        FNZ_TRY(fnzi_print(w, " set"));
+      FNZ_TRY(fnzi_print_output_sharing(w, out));
+    }
   }
   FNZ_TRY(fnzi_print(w, "\n}"));
   return fnzi_print_line_end(w);
 }
 
 /* --- what comes before the program ----------------------------------------------------------- */
-static fnz_status put_head(fnzi_printer *w) {
-  FNZ_TRY(fnzi_printf(w->ctx, w->out, "fnz %d", FNZI_TEXT_VERSION));
-  if (w->p->torch_version[0]) {
-    FNZ_TRY(fnzi_print(w, " torch "));
-    FNZ_TRY(fnzi_print_quoted(w, w->p->torch_version));
-  }
-  if (w->p->schema_major || w->p->schema_minor)
-    FNZ_TRY(fnzi_printf(w->ctx, w->out, " schema %d.%d", w->p->schema_major, w->p->schema_minor));
-  return fnzi_print_line_end(w);
-}
-
-static fnz_status text_put_symbols(fnzi_printer *w) {
-  for (size_t i = 1; i < w->p->symbols.count; i++) {
-    const fnzi_symbol *s = &w->p->symbols.data[i];
-    FNZ_TRY(fnzi_print(w, "symbol "));
-    FNZ_TRY(fnzi_print_identifier(w, s->text));
-    if (s->has_hint)
-      FNZ_TRY(fnzi_printf(w->ctx, w->out, " = %lld", (long long)s->hint));
-    FNZ_TRY(fnzi_print_line_end(w));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status text_put_ranges(fnzi_printer *w) {
   for (size_t i = 0; i < w->p->ranges.count; i++) {
     const fnzi_range *r = &w->p->ranges.data[i];
@@ -194,8 +168,22 @@ static fnz_status put_program(fnzi_printer *w) {
     fnzi_map_get(&w->regions, name, strlen(name), &count);
     FNZ_TRY(fnzi_map_set(&w->regions, name, strlen(name), count + 1));
   }
-  FNZ_TRY(put_head(w));
-  FNZ_TRY(text_put_symbols(w));
+  FNZ_TRY(fnzi_printf(w->ctx, w->out, "fnz %d", FNZI_TEXT_VERSION));
+  if (w->p->torch_version[0]) {
+    FNZ_TRY(fnzi_print(w, " torch "));
+    FNZ_TRY(fnzi_print_quoted(w, w->p->torch_version));
+  }
+  if (w->p->schema_major || w->p->schema_minor)
+    FNZ_TRY(fnzi_printf(w->ctx, w->out, " schema %d.%d", w->p->schema_major, w->p->schema_minor));
+  FNZ_TRY(fnzi_print_line_end(w));
+  for (size_t i = 1; i < w->p->symbols.count; i++) {
+    const fnzi_symbol *s = &w->p->symbols.data[i];
+    FNZ_TRY(fnzi_print(w, "symbol "));
+    FNZ_TRY(fnzi_print_identifier(w, s->text));
+    if (s->has_hint)
+      FNZ_TRY(fnzi_printf(w->ctx, w->out, " = %lld", (long long)s->hint));
+    FNZ_TRY(fnzi_print_line_end(w));
+  }
   FNZ_TRY(text_put_ranges(w));
   FNZ_TRY(put_declarations(w));
   FNZ_TRY(fnzi_print_guards(w));

@@ -172,20 +172,6 @@ static fnz_status put_nodes(fnzi_mlir *w) {
   return fnzi_mlir_put_graphs(w);
 }
 
-static fnz_status put_function_of(fnzi_mlir *w, fnz_buffer *out) {
-  FNZ_TRY(put_nodes(w));
-  FNZ_TRY(put_end(w));
-  FNZ_TRY(put_head(w, out));
-  for (uint32_t k = 0; k < fnzi_graph_main(w->p)->ninputs; k++)
-    if (w->roles[k] == FNZI_MLIR_GLOBAL || w->roles[k] == FNZI_MLIR_MUTABLE ||
-        w->roles[k] == FNZI_MLIR_OVERWRITTEN)
-      FNZ_TRY(put_load(w, out, k));
-  FNZ_TRY(fnzi_mlir_put_shapes(w, out));
-  if (w->constants.size)
-    FNZ_TRY(fnzi_put(w->ctx, out, w->constants.data, w->constants.size));
-  return fnzi_put(w->ctx, out, w->body.data, w->body.size);
-}
-
 static fnz_status put_module(fnzi_mlir *all, size_t count, fnz_buffer *out) {
   for (size_t m = 0; m < count; m++)
     FNZ_TRY(fnzi_mlir_find_roles(&all[m]));
@@ -197,8 +183,20 @@ static fnz_status put_module(fnzi_mlir *all, size_t count, fnz_buffer *out) {
   FNZ_TRY(module_put(all, out, "module @module {\n"));
   for (size_t m = 0; m < count; m++)
     FNZ_TRY(fnzi_mlir_put_globals(&all[m], out));
-  for (size_t m = 0; m < count; m++)
-    FNZ_TRY(put_function_of(&all[m], out));
+  for (size_t m = 0; m < count; m++) {
+    fnzi_mlir *w = &all[m];
+    FNZ_TRY(put_nodes(w));
+    FNZ_TRY(put_end(w));
+    FNZ_TRY(put_head(w, out));
+    for (uint32_t k = 0; k < fnzi_graph_main(w->p)->ninputs; k++)
+      if (w->roles[k] == FNZI_MLIR_GLOBAL || w->roles[k] == FNZI_MLIR_MUTABLE ||
+          w->roles[k] == FNZI_MLIR_OVERWRITTEN)
+        FNZ_TRY(put_load(w, out, k));
+    FNZ_TRY(fnzi_mlir_put_shapes(w, out));
+    if (w->constants.size)
+      FNZ_TRY(fnzi_put(w->ctx, out, w->constants.data, w->constants.size));
+    FNZ_TRY(fnzi_put(w->ctx, out, w->body.data, w->body.size));
+  }
   FNZ_TRY(module_put(all, out, "}\n"));
   bool any = false;
   for (size_t m = 0; m < count; m++) {

@@ -50,14 +50,6 @@ static fnz_status put_plain(fnzi_mlir *w, const fnzi_node *n, const char *name) 
   return fnzi_mlir_put_end(w, n);
 }
 
-/* Reads the scalar of a tensor, by the operator for its dtype. */
-static fnz_status put_item(fnzi_mlir *w, const fnzi_node *n) {
-  static const char *const names[] = {"aten.Int.Tensor", "aten.Float.Tensor", "aten.Bool.Tensor"};
-  fnzi_mlir_list_clear(&w->args);
-  FNZ_TRY(fnzi_mlir_add_plain(w, &w->args, fnzi_mlir_top(w), &n->args[0]));
-  return put_plain(w, n, names[fnzi_mlir_number_of(w, &n->outputs[0])]);
-}
-
 /* The operation returns a list, which a second one unpacks to the results. */
 static fnz_status put_unpacked(fnzi_mlir *w, const fnzi_node *n, const char *name) {
   const char *list;
@@ -168,8 +160,13 @@ fnz_status fnzi_mlir_put_call(fnzi_mlir *w, const fnzi_node *n) {
   if (has_complex(w, n) && (strcmp(n->op->name, "sym_size.int") != 0 ||
                             n->args[1].tag != FNZ_ARG_INT || n->args[1].u.i < 0))
     return no_complex(w, n->op);
-  if (fnzi_op_is_item(n->op) && n->outputs[0].tag == FNZ_ARG_SYMBOL)
-    return put_item(w, n);
+  if (fnzi_op_is_item(n->op) && n->outputs[0].tag == FNZ_ARG_SYMBOL) {
+    /* The scalar of a tensor is read by the operator for its dtype. */
+    static const char *const names[] = {"aten.Int.Tensor", "aten.Float.Tensor", "aten.Bool.Tensor"};
+    fnzi_mlir_list_clear(&w->args);
+    FNZ_TRY(fnzi_mlir_add_plain(w, &w->args, fnzi_mlir_top(w), &n->args[0]));
+    return put_plain(w, n, names[fnzi_mlir_number_of(w, &n->outputs[0])]);
+  }
   if (!name) {
     const char *why = fnzi_op_is_custom(n->op) ? "because it is a custom operator"
                                                : "and fnz has no decomposition of it";

@@ -29,19 +29,6 @@ static fnz_status declare(shaper *s, const char *symbol) {
                      (long long)(range.min < 0 ? 0 : range.min), (long long)range.max);
 }
 
-/* The symbol as the map of this tensor knows it. */
-static fnz_status put_symbol(shaper *s, const char *symbol) {
-  uint64_t place;
-  fnz_context *ctx = s->w->ctx;
-  if (!fnzi_map_get(&s->bound, symbol, strlen(symbol), &place)) {
-    place = s->nbound++;
-    FNZ_TRY(fnzi_map_set(&s->bound, symbol, strlen(symbol), place));
-    FNZ_TRY(fnzi_printf(ctx, &s->symbols, "%s%%.sym_%s", place ? ", " : "", symbol));
-    FNZ_TRY(declare(s, symbol));
-  }
-  return fnzi_printf(ctx, &s->map, "s%llu", (unsigned long long)place);
-}
-
 /* a * symbol + b in whole numbers. */
 static bool is_simple(const fnzi_expr *e, const fnzi_expr **symbol) {
   if (e->kind == FNZI_EXPR_SYMBOL) {
@@ -54,7 +41,15 @@ static bool is_simple(const fnzi_expr *e, const fnzi_expr **symbol) {
 
 static fnz_status shapes_put_size(shaper *s, const fnzi_expr *e, const fnzi_expr *symbol) {
   fnz_context *ctx = s->w->ctx;
-  FNZ_TRY(put_symbol(s, symbol->atom_text));
+  /* The symbol as the map of this tensor knows it. */
+  uint64_t place;
+  if (!fnzi_map_get(&s->bound, symbol->atom_text, strlen(symbol->atom_text), &place)) {
+    place = s->nbound++;
+    FNZ_TRY(fnzi_map_set(&s->bound, symbol->atom_text, strlen(symbol->atom_text), place));
+    FNZ_TRY(fnzi_printf(ctx, &s->symbols, "%s%%.sym_%s", place ? ", " : "", symbol->atom_text));
+    FNZ_TRY(declare(s, symbol->atom_text));
+  }
+  FNZ_TRY(fnzi_printf(ctx, &s->map, "s%llu", (unsigned long long)place));
   if (e->kind == FNZI_EXPR_SYMBOL)
     return FNZ_OK;
   if (e->parts[0].num != 1)

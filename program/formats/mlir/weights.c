@@ -7,19 +7,6 @@
 enum { ALIGN = 64 }; /* of the data behind the file's header, and of resources */
 
 /* --- data ------------------------------------------------------------------------------------- */
-/* Complex numbers and pairs of real numbers have the same bytes. */
-static fnz_status take_pairs(fnzi_mlir *w, const fnz_geometry *g, fnz_array *out) {
-  fnzi_mlir_scratch *scratch;
-  if (!fnzi_is_complex(g->dtype))
-    return FNZ_OK;
-  FNZI_NEW(&w->arena, 1, &scratch);
-  const fnz_geometry *pairs = fnzi_mlir_as_pairs(g, scratch);
-  out->dtype = pairs->dtype;
-  out->rank = pairs->rank;
-  out->sizes = pairs->sizes;
-  return FNZ_OK;
-}
-
 /* The weight as a compact array: its own memory where that is one already. */
 fnz_status fnzi_mlir_compact(fnzi_mlir *w, const fnzi_weight *weight, fnz_array *out) {
   const fnz_geometry *g = weight->geometry;
@@ -28,7 +15,15 @@ fnz_status fnzi_mlir_compact(fnzi_mlir *w, const fnzi_weight *weight, fnz_array 
   if (!fnzi_mul_size((size_t)fnz_geometry_numel(g), width, &bytes))
     return fnzi_no_memory(w->ctx);
   *out = (fnz_array){weight->name, g->dtype, g->rank, g->sizes, NULL, bytes};
-  FNZ_TRY(take_pairs(w, g, out));
+  /* Complex numbers and pairs of real numbers have the same bytes. */
+  if (fnzi_is_complex(g->dtype)) {
+    fnzi_mlir_scratch *scratch;
+    FNZI_NEW(&w->arena, 1, &scratch);
+    const fnz_geometry *pairs = fnzi_mlir_as_pairs(g, scratch);
+    out->dtype = pairs->dtype;
+    out->rank = pairs->rank;
+    out->sizes = pairs->sizes;
+  }
   if (!bytes)
     return FNZ_OK;
   if (!weight->blob)
