@@ -272,10 +272,8 @@ bool fnzi_shapes_gives_numbers(const fnzi_node *node) {
   return node->noutputs > 0;
 }
 
-static bool reads_data(const fnz_op *op) {
-  return op && (fnzi_op_is_custom(op) || (op->tags & FNZI_TAG_DATA_DEPENDENT));
-}
-
 bool fnzi_is_size_node(const fnzi_node *node) {
-  return fnzi_shapes_gives_numbers(node) && !reads_data(node->op) && !fnzi_is_hop(node);
+  bool reads_data =
+      node->op && (fnzi_op_is_custom(node->op) || (node->op->tags & FNZI_TAG_DATA_DEPENDENT));
+  return fnzi_shapes_gives_numbers(node) && !reads_data && !fnzi_is_hop(node);
 }

@@ -31,19 +31,6 @@ void fnzi_mark_parts(const fnzi_sizes *s, size_t count, uint8_t *marks) {
 }
 
 /* --- inputs ----------------------------------------------------------------------------------- */
-/* The sizes and numbers that inputs are, and apart from them strides and offsets. */
-static void mark_inputs(const binder *b, const fnzi_graph *g, uint8_t *sizes) {
-  for (size_t i = 0; i < g->values.count; i++) {
-    const fnzi_value *v = &g->values.data[i];
-    const fnz_geometry *shape = v->geometry;
-    if (v->node != FNZI_NO_NODE)
-      continue;
-    mark(b, v->symbol, sizes);
-    for (uint32_t d = 0; shape && shape->symbols && d < 2 * shape->rank + 1; d++)
-      mark(b, shape->symbols[d], d < shape->rank ? sizes : b->determined);
-  }
-}
-
 /* Per expression: the one symbol that it is made of, once or more; NULL for none or several. */
 static void find_only_symbols(const fnzi_sizes *s, const fnzi_expr **only) {
   for (size_t i = 0; i < s->set.all.count; i++) {
@@ -69,8 +56,19 @@ static fnz_status determine_inputs(binder *b, fnzi_arena *arena) {
   FNZI_NEW(arena, count, &sizes);
   FNZI_NEW(arena, count, &parts);
   FNZI_NEW(arena, count, &only);
-  for (size_t i = 0; i < s->program->graphs.count; i++)
-    mark_inputs(b, &s->program->graphs.data[i], sizes);
+  for (size_t i = 0; i < s->program->graphs.count; i++) {
+    /* The sizes and numbers that inputs are, and apart from them strides and offsets. */
+    const fnzi_graph *g = &s->program->graphs.data[i];
+    for (size_t k = 0; k < g->values.count; k++) {
+      const fnzi_value *v = &g->values.data[k];
+      const fnz_geometry *shape = v->geometry;
+      if (v->node != FNZI_NO_NODE)
+        continue;
+      mark(b, v->symbol, sizes);
+      for (uint32_t d = 0; shape && shape->symbols && d < 2 * shape->rank + 1; d++)
+        mark(b, shape->symbols[d], d < shape->rank ? sizes : b->determined);
+    }
+  }
   memcpy(parts, sizes, count);
   fnzi_mark_parts(s, count, parts);
   find_only_symbols(s, only);
@@ -128,19 +126,6 @@ static void determine_graph(binder *b, const fnzi_graph *g) {
   }
 }
 
-/* Marks the parts of determined expressions, and expressions that have only determined parts. */
-static void spread(binder *b) {
-  const fnzi_sizes *s = b->s;
-  fnzi_mark_parts(s, s->set.all.count, b->determined);
-  for (size_t i = 0; i < s->set.all.count; i++) {
-    const fnzi_expr *e = s->set.all.data[i];
-    bool known = e->kind != FNZI_EXPR_SYMBOL;
-    for (uint32_t k = 0; k < e->count && known; k++)
-      known = b->determined[e->parts[k].expr->id];
-    b->determined[i] |= known;
-  }
-}
-
 static fnz_status check(const binder *b, const fnzi_value *v, uint32_t symbol) {
   const fnzi_expr *e = symbol ? b->s->symbols[symbol] : NULL;
   if (!e || b->determined[e->id])
@@ -157,7 +142,15 @@ fnz_status fnzi_sizes_check_determined(fnzi_sizes *s) {
   FNZ_TRY(determine_inputs(&b, &s->set.arena));
   for (size_t i = 0; i < s->program->graphs.count; i++)
     determine_graph(&b, &s->program->graphs.data[i]);
-  spread(&b);
+  /* Determined are the parts of determined expressions, and expressions that have only such. */
+  fnzi_mark_parts(s, s->set.all.count, b.determined);
+  for (size_t i = 0; i < s->set.all.count; i++) {
+    const fnzi_expr *e = s->set.all.data[i];
+    bool known = e->kind != FNZI_EXPR_SYMBOL;
+    for (uint32_t k = 0; k < e->count && known; k++)
+      known = b.determined[e->parts[k].expr->id];
+    b.determined[i] |= known;
+  }
   for (size_t i = 0; i < s->program->graphs.count; i++) {
     const fnzi_graph *graph = &s->program->graphs.data[i];
     for (size_t k = 0; k < graph->values.count; k++) {

@@ -357,20 +357,6 @@ static fnz_status computer_read_symbol(fnzi_computer *c, const fnzi_expr *symbol
 }
 
 /* --- floating point numbers ------------------------------------------------------------------- */
-/* A quotient of two integers. The numerator of a product has its positive powers, the denominator
- * its negative ones. */
-static fnz_status split_product(fnzi_computer *c, const fnzi_expr *e, const fnzi_expr **above,
-                                const fnzi_expr **below) {
-  fnzi_exprs *set = &c->sizes->set;
-  for (uint32_t i = 0; i < e->count; i++) {
-    const fnzi_expr *power, **side = e->parts[i].num < 0 ? below : above;
-    int64_t times = e->parts[i].num < 0 ? -e->parts[i].num : e->parts[i].num;
-    FNZ_TRY(fnzi_expr_pow(set, e->parts[i].expr, times, &power));
-    FNZ_TRY(fnzi_expr_mul(set, *side, power, side));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status split_quotient(fnzi_computer *c, const fnzi_expr *e, const fnzi_expr **above,
                                  const fnzi_expr **below) {
   fnzi_exprs *set = &c->sizes->set;
@@ -379,8 +365,18 @@ static fnz_status split_quotient(fnzi_computer *c, const fnzi_expr *e, const fnz
     term = &e->parts[0];
   FNZ_TRY(fnzi_expr_number(set, term->num, 1, above));
   FNZ_TRY(fnzi_expr_number(set, term->den, 1, below));
-  if (term->expr->kind == FNZI_EXPR_PRODUCT)
-    return split_product(c, term->expr, above, below);
+  if (term->expr->kind == FNZI_EXPR_PRODUCT) {
+    /* A quotient of two integers. The numerator of a product has its positive powers, the
+     * denominator its negative ones. */
+    for (uint32_t i = 0; i < term->expr->count; i++) {
+      const fnzi_expr *power, **side = term->expr->parts[i].num < 0 ? below : above;
+      int64_t times =
+          term->expr->parts[i].num < 0 ? -term->expr->parts[i].num : term->expr->parts[i].num;
+      FNZ_TRY(fnzi_expr_pow(set, term->expr->parts[i].expr, times, &power));
+      FNZ_TRY(fnzi_expr_mul(set, *side, power, side));
+    }
+    return FNZ_OK;
+  }
   int64_t den =
       e->kind == FNZI_EXPR_SUM || e->kind == FNZI_EXPR_NUMBER ? fnzi_common_denominator(e) : 1;
   if (den == 0)

@@ -8,11 +8,6 @@
 
 enum { MOST_PARTS = 64 }; /* that wait, of one condition; those beyond are no facts */
 
-static bool is_relation(const fnzi_expr *e) {
-  return e->kind == FNZI_EXPR_CALL && e->function >= FNZI_FUNCTION_EQ &&
-         e->function <= FNZI_FUNCTION_GE && !fnzi_expr_takes_real(e);
-}
-
 static fnzi_function opposite(fnzi_function relation) {
   switch (relation) {
   case FNZI_FUNCTION_EQ:
@@ -88,7 +83,9 @@ fnz_status fnzi_size_facts_add_condition(fnzi_size_facts *f, const fnzi_expr *co
   while (count) {
     const wanted w = stack[--count];
     const fnzi_function all = w.holds ? FNZI_FUNCTION_AND : FNZI_FUNCTION_OR;
-    if (is_relation(w.e)) {
+    bool is_relation = w.e->kind == FNZI_EXPR_CALL && w.e->function >= FNZI_FUNCTION_EQ &&
+                       w.e->function <= FNZI_FUNCTION_GE && !fnzi_expr_takes_real(w.e);
+    if (is_relation) {
       fnz_status status = add_relation(f, w.holds ? w.e->function : opposite(w.e->function),
                                        w.e->parts[0].expr, w.e->parts[1].expr);
       if (status == FNZ_NO_MEMORY)
@@ -104,15 +101,12 @@ fnz_status fnzi_size_facts_add_condition(fnzi_size_facts *f, const fnzi_expr *co
 }
 
 /* --- of a program ----------------------------------------------------------------------------- */
-static bool is_equality(const fnzi_expr *e) {
-  return e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_EQ;
-}
-
 static fnz_status conditions_add_conditions(fnzi_size_facts *f, const fnzi_sizes *s,
                                             bool equalities) {
   for (size_t i = 0; i < s->conditions.count; i++) {
     const fnzi_condition *c = &s->conditions.data[i];
-    if (is_equality(c->expr) != equalities)
+    bool is_equality = c->expr->kind == FNZI_EXPR_CALL && c->expr->function == FNZI_FUNCTION_EQ;
+    if (is_equality != equalities)
       continue;
     if (!fnzi_expr_is_condition(c->expr))
       FNZ_TRY(fnzi_size_facts_add_range(f, c->expr, c->min, c->max));

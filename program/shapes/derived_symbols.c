@@ -25,20 +25,6 @@ static void note(definer *d, uint32_t symbol, uint32_t node) {
     d->born[symbol] = at;
 }
 
-static fnz_status find_births(definer *d) {
-  size_t count = d->s->program->symbols.count;
-  FNZI_NEW(&d->s->set.arena, count + 1, &d->born);
-  memset(d->born, 0xff, count * sizeof *d->born);
-  for (size_t v = 0; v < d->graph->values.count; v++) {
-    const fnzi_value *value = &d->graph->values.data[v];
-    const fnz_geometry *g = value->geometry;
-    note(d, value->symbol, value->node);
-    for (uint32_t i = 0; g && g->symbols && i < 2 * g->rank + 1; i++)
-      note(d, g->symbols[i], value->node);
-  }
-  return FNZ_OK;
-}
-
 /* It is first named by a result of this node, and depends on data. */
 static bool is_made_up_by(const fnzi_sizes *s, uint32_t symbol, size_t node, const uint32_t *born) {
   const char *text = symbol ? s->program->symbols.data[symbol].text : "";
@@ -259,8 +245,17 @@ static fnz_status define_results(fnzi_sizes *s, const fnzi_graph *graph, uint32_
 fnz_status fnzi_sizes_define(fnzi_sizes *s) {
   for (size_t i = 0; i < s->program->graphs.count; i++) {
     definer d = {.s = s, .graph = fnzi_graph_at(s->program, (uint32_t)i)};
+    size_t count = d.s->program->symbols.count;
+    FNZI_NEW(&d.s->set.arena, count + 1, &d.born);
+    memset(d.born, 0xff, count * sizeof *d.born);
+    for (size_t v = 0; v < d.graph->values.count; v++) {
+      const fnzi_value *value = &d.graph->values.data[v];
+      const fnz_geometry *g = value->geometry;
+      note(&d, value->symbol, value->node);
+      for (uint32_t k = 0; g && g->symbols && k < 2 * g->rank + 1; k++)
+        note(&d, g->symbols[k], value->node);
+    }
     /* In bodies, slices are left out. */
-    FNZ_TRY(find_births(&d));
     for (size_t n = 0; n < d.graph->nodes.count; n++)
       if (fnzi_is_hop(&d.graph->nodes.data[n]))
         FNZ_TRY(define_results(d.s, d.graph, (uint32_t)n, d.born));

@@ -73,20 +73,6 @@ static fnz_status number_at(drawing *t, const fnzi_expr *symbol, size_t way, con
   return FNZ_OK;
 }
 
-static fnz_status make_room(const fnzi_sizes *s, int64_t number, const fnzi_bounds *bounds,
-                            fnzi_point *point) {
-  for (size_t i = 0; i < s->free.count; i++) {
-    const fnzi_expr *symbol = s->free.data[i];
-    const fnzi_bounds *b = &bounds[symbol->id];
-    bool known;
-    int64_t old, room = number + number + ROOM;
-    FNZ_TRY(fnzi_point_int(point, symbol, &known, &old));
-    if (!fnzi_is_data_symbol(symbol) && old < room && room >= b->min && room <= b->max)
-      FNZ_TRY(fnzi_point_set(point, symbol, room));
-  }
-  return FNZ_OK;
-}
-
 /* The k-th symbol of the expression, NULL when there are no more. */
 static const fnzi_expr *symbol_at(const drawing *t, size_t k) {
   for (size_t i = 0; i < t->s->free.count; i++)
@@ -106,8 +92,17 @@ static fnz_status set_breakpoint(drawing *t, size_t k, fnzi_arena *arena, bool *
   FNZ_TRY(fnzi_draw_bounds(t->s, arena, &bounds));
   FNZ_TRY(fnzi_free_numbers(t->s, t->point, arena, &before));
   FNZ_TRY(number_at(t, symbol, k / 2 % WAYS, &bounds[symbol->id], &number, found));
-  if (*found && k % 2)
-    FNZ_TRY(make_room(t->s, number, bounds, t->point));
+  if (*found && k % 2) {
+    for (size_t i = 0; i < t->s->free.count; i++) {
+      const fnzi_expr *other = t->s->free.data[i];
+      const fnzi_bounds *b = &bounds[other->id];
+      bool known;
+      int64_t old, room = number + number + ROOM;
+      FNZ_TRY(fnzi_point_int(t->point, other, &known, &old));
+      if (!fnzi_is_data_symbol(other) && old < room && room >= b->min && room <= b->max)
+        FNZ_TRY(fnzi_point_set(t->point, other, room));
+    }
+  }
   if (!*found)
     return FNZ_OK;
   FNZ_TRY(fnzi_point_set(t->point, symbol, number));

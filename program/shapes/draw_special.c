@@ -301,29 +301,6 @@ static fnz_status set_computed_to_end(special *p) {
 }
 
 /* --- one symbol ------------------------------------------------------------------------------- */
-/* Numbers among the arguments of nodes: where a size equals one, something may be special. */
-static void find_constants(const fnz_program *p, numbers *c) {
-  for (size_t i = 0; i < p->graphs.count; i++)
-    for (size_t n = 0; n < p->graphs.data[i].nodes.count; n++) {
-      const fnzi_node *node = &p->graphs.data[i].nodes.data[n];
-      if (fnzi_is_size_node(node))
-        continue;
-      FNZI_EACH_ARG(each, node->args, node->nargs)
-        if (each.arg->tag == FNZ_ARG_INT && each.arg->u.i >= 2 && each.arg->u.i <= LARGEST_CONSTANT)
-          add_number(c, each.arg->u.i);
-    }
-}
-
-/* A constant, the next number and, of what may be negative, as much before the end. */
-static bool constant_number(const numbers *c, fnzi_bounds b, size_t k, int64_t *out) {
-  size_t ways = b.min < 0 ? 3 : 2;
-  if (k / ways >= c->count)
-    return false;
-  *out = c->data[k / ways] + (k % ways == 1);
-  *out = k % ways == 2 ? -*out : *out;
-  return true;
-}
-
 /* The k-th number for a symbol; false when there are no more. */
 static bool special_number(const numbers *c, fnzi_bounds b, size_t k, int64_t *out) {
   static const int64_t small[] = {0, 1, 2, 3, 4, -1};
@@ -336,15 +313,30 @@ static bool special_number(const numbers *c, fnzi_bounds b, size_t k, int64_t *o
     *out = has_min ? b.min + (int64_t)(k - SMALL) : 0;
   else if (k < SMALL + 4)
     *out = has_max ? b.max - (int64_t)(k - SMALL - 2) : 0;
-  else
-    return constant_number(c, b, k - SMALL - 4, out);
+  else { /* a constant, the next number and, of what may be negative, as much before the end */
+    size_t at = k - SMALL - 4;
+    size_t ways = b.min < 0 ? 3 : 2;
+    if (at / ways >= c->count)
+      return false;
+    *out = c->data[at / ways] + (at % ways == 1);
+    *out = at % ways == 2 ? -*out : *out;
+  }
   return true;
 }
 
 static fnz_status set_single(special *p) {
   numbers c = {.count = 0};
   int64_t number = 0;
-  find_constants(p->s->program, &c);
+  /* Numbers among the arguments of nodes: where a size equals one, something may be special. */
+  for (size_t i = 0; i < p->s->program->graphs.count; i++)
+    for (size_t n = 0; n < p->s->program->graphs.data[i].nodes.count; n++) {
+      const fnzi_node *node = &p->s->program->graphs.data[i].nodes.data[n];
+      if (fnzi_is_size_node(node))
+        continue;
+      FNZI_EACH_ARG(each, node->args, node->nargs)
+        if (each.arg->tag == FNZ_ARG_INT && each.arg->u.i >= 2 && each.arg->u.i <= LARGEST_CONSTANT)
+          add_number(&c, each.arg->u.i);
+    }
   for (size_t i = 0; i < p->s->free.count && !p->more; i++) {
     const fnzi_expr *symbol = p->s->free.data[i];
     const fnzi_bounds *b = special_bounds_of(p, symbol);

@@ -46,22 +46,6 @@ static fnz_status equations_look(const equation *e, fnzi_point *point, int64_t *
 
 /* --- one symbol --------------------------------------------------------------------------------
  */
-static fnz_status solve_for(const equation *e, const fnzi_expr *symbol, const fnzi_bounds *bounds,
-                            fnzi_point *point, bool *done) {
-  int64_t old, wanted = e->number, number = 0;
-  bool known, solved = false, wrong;
-  FNZ_TRY(fnzi_point_int(point, symbol, &known, &old));
-  FNZ_TRY(fnzi_point_unset(point, symbol));
-  if (e->other)
-    FNZ_TRY(fnzi_point_int(point, e->other, &known, &wanted));
-  if (known)
-    FNZ_TRY(fnzi_point_solve(point, e->sum, wanted, &solved, &wrong));
-  if (solved)
-    FNZ_TRY(fnzi_point_int(point, symbol, &solved, &number));
-  *done = solved && number >= bounds[symbol->id].min && number <= bounds[symbol->id].max;
-  return *done ? FNZ_OK : fnzi_point_set(point, symbol, old);
-}
-
 /* Mends one equation, trying the last symbol first: later pieces of a split begin where earlier
  * ones end. */
 static fnz_status mend(const fnzi_sizes *s, const equation *e, const fnzi_bounds *bounds,
@@ -71,8 +55,21 @@ static fnz_status mend(const fnzi_sizes *s, const equation *e, const fnzi_bounds
   FNZ_TRY(equations_look(e, point, &number, &holds));
   for (size_t i = s->free.count; i-- > 0 && !holds && !done;) {
     FNZ_TRY(fnzi_point_int(point, s->free.data[i], &known, &number));
-    if (known && (!before || number == before[i]))
-      FNZ_TRY(solve_for(e, s->free.data[i], bounds, point, &done));
+    if (known && (!before || number == before[i])) {
+      const fnzi_expr *symbol = s->free.data[i];
+      int64_t old, wanted = e->number, found = 0;
+      bool given, solved = false, wrong;
+      FNZ_TRY(fnzi_point_int(point, symbol, &given, &old));
+      FNZ_TRY(fnzi_point_unset(point, symbol));
+      if (e->other)
+        FNZ_TRY(fnzi_point_int(point, e->other, &given, &wanted));
+      if (given)
+        FNZ_TRY(fnzi_point_solve(point, e->sum, wanted, &solved, &wrong));
+      if (solved)
+        FNZ_TRY(fnzi_point_int(point, symbol, &solved, &found));
+      done = solved && found >= bounds[symbol->id].min && found <= bounds[symbol->id].max;
+      FNZ_TRY(done ? FNZ_OK : fnzi_point_set(point, symbol, old));
+    }
   }
   return FNZ_OK;
 }

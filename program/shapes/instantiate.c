@@ -186,12 +186,6 @@ static fnz_status instantiate_define(fnzi_maker *m, const fnz_arg *outputs, uint
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
-/* It does nothing else than to give numbers. */
-static bool only_reads(const fnzi_node *node) {
-  return fnzi_shapes_gives_numbers(node) && node->op && node->op->kind == FNZI_KIND_FUNCTIONAL &&
-         node->nargs && node->args[0].tag == FNZ_ARG_VALUE;
-}
-
 bool fnzi_determines_used(const fnzi_sizes *s, const fnzi_graph *g, const fnzi_node *node) {
   if (node->op != &fnzi_ops[FNZI_ATEN_sym_size__int] || node->noutputs != 1 ||
       node->args[0].tag != FNZ_ARG_VALUE || node->outputs[0].tag != FNZ_ARG_SYMBOL)
@@ -309,11 +303,6 @@ static fnz_status add_results(fnzi_maker *m, const fnzi_node *node, uint32_t at,
   return FNZ_OK;
 }
 
-static bool is_held_assertion(const fnzi_node *node, const fnz_arg *numbers) {
-  return node->op == &fnzi_ops[FNZI_ATEN__assert_scalar] && node->nargs &&
-         node->args[0].tag == FNZ_ARG_SYMBOL && fnzi_arg_is_real(&numbers[0]) && numbers[0].u.i;
-}
-
 /* Whether the node computes a floating point number. */
 static void note_real(fnzi_maker *m, const fnzi_node *node) {
   const char *target = fnzi_node_target(node);
@@ -338,13 +327,20 @@ static fnz_status add_node(fnzi_maker *m, const fnzi_node *node) {
       note_real(m, node);
     return m->ints ? FNZ_OK : fnzi_maker_check_number(m, node);
   }
-  if (only_reads(node) && m->readings == FNZI_READINGS_WATCHED && m->shows[m->into] == SHOWN)
+  /* It does nothing else than to give numbers. */
+  bool only_reads = fnzi_shapes_gives_numbers(node) && node->op &&
+                    node->op->kind == FNZI_KIND_FUNCTIONAL && node->nargs &&
+                    node->args[0].tag == FNZ_ARG_VALUE;
+  if (only_reads && m->readings == FNZI_READINGS_WATCHED && m->shows[m->into] == SHOWN)
     return watch(m, node);
   m->labels = m->readings != FNZI_READINGS_RUN && !fnzi_is_unlabelled(node->op);
   fnz_status status = map_args(m, node->args, node->nargs, &made.args);
   m->labels = false;
   FNZ_TRY(status);
-  if (m->readings == FNZI_READINGS_RUN && is_held_assertion(node, made.args))
+  bool is_held_assertion = node->op == &fnzi_ops[FNZI_ATEN__assert_scalar] && node->nargs &&
+                           node->args[0].tag == FNZ_ARG_SYMBOL && fnzi_arg_is_real(&made.args[0]) &&
+                           made.args[0].u.i;
+  if (m->readings == FNZI_READINGS_RUN && is_held_assertion)
     return FNZ_OK;
   FNZ_TRY(instantiate_define(m, node->outputs, node->noutputs, at, &made.outputs));
   FNZ_TRY(add_results(m, node, at, &made));
@@ -377,22 +373,6 @@ static fnz_status add_inputs(fnzi_maker *m) {
   return FNZ_OK;
 }
 
-/* Gives the window of an output its numbers; fails if a size is not known. */
-static fnz_status add_spec(fnzi_maker *m, size_t k) {
-  fnz_output_spec spec = m->from->outputs[k];
-  if (spec.window && spec.window->symbols) {
-    const fnz_geometry *g;
-    FNZ_TRY(place(m, spec.window, &g));
-    if (!g)
-      return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "the sizes of output %zu are not known",
-                       k);
-    FNZ_TRY(fnzi_intern_geometry(m->to, g, &spec.window));
-  }
-  m->to->outputs[k] = spec;
-  return fnzi_instance_note(m, (fnzi_moving){.kind = FNZI_MOVING_WINDOW, .at = k},
-                            m->from->outputs[k].window);
-}
-
 static fnz_status add_outputs(fnzi_maker *m) {
   size_t own = m->graph->noutputs, count = own + m->watched.count;
   fnz_arg *mapped;
@@ -402,9 +382,21 @@ static fnz_status add_outputs(fnzi_maker *m) {
   fnzi_instance_moved_args(m, mapped, own, g->outputs);
   for (size_t k = 0; k < count; k++) {
     g->outputs[k] = k < own ? mapped[k] : m->watched.data[k - own];
-    if (m->into == 0 && k < own)
-      FNZ_TRY(add_spec(m, k));
-    else if (m->into == 0)
+    if (m->into == 0 && k < own) {
+      /* The window of an output gets its numbers. */
+      fnz_output_spec spec = m->from->outputs[k];
+      if (spec.window && spec.window->symbols) {
+        const fnz_geometry *placed;
+        FNZ_TRY(place(m, spec.window, &placed));
+        if (!placed)
+          return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                           "the sizes of output %zu are not known", k);
+        FNZ_TRY(fnzi_intern_geometry(m->to, placed, &spec.window));
+      }
+      m->to->outputs[k] = spec;
+      FNZ_TRY(fnzi_instance_note(m, (fnzi_moving){.kind = FNZI_MOVING_WINDOW, .at = k},
+                                 m->from->outputs[k].window));
+    } else if (m->into == 0)
       m->to->outputs[k] = (fnz_output_spec){.kind = FNZ_OUTPUT_USER};
   }
   m->watched.count = 0;

@@ -201,18 +201,6 @@ fnzi_int fnzi_ints_mul(fnzi_ints *s, fnzi_int a, fnzi_int b) {
 }
 
 /* --- Division --------------------------------------------------------------------------------- */
-/* The multiple of `by` in a term: term / by, if that is an integer for all integers. */
-static fnz_status divide_term(fnzi_exprs *set, const fnzi_shapes_part *term, const fnzi_expr *by,
-                              const fnzi_expr **out) {
-  const fnzi_expr *whole, *inverse;
-  *out = NULL;
-  FNZ_TRY(fnzi_expr_scale(set, term->expr, term->num, term->den, &whole));
-  FNZ_TRY(fnzi_expr_pow(set, by, -1, &inverse));
-  FNZ_TRY(fnzi_expr_mul(set, whole, inverse, &whole));
-  *out = whole->is_whole ? whole : NULL;
-  return FNZ_OK;
-}
-
 /* A divisor of several terms divides by its first one. */
 static fnz_status divide_sum(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
                              const fnzi_expr **out) {
@@ -222,12 +210,15 @@ static fnz_status divide_sum(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *
   /* The terms of `a` that `lead` divides are divided by it; others are left out. */
   const fnzi_shapes_part one = {a, 1, 1}, *parts = a->kind == FNZI_EXPR_SUM ? a->parts : &one;
   const uint32_t count = a->kind == FNZI_EXPR_SUM ? a->count : 1;
-  const fnzi_expr *term;
   FNZ_TRY(fnzi_expr_number(s->set, 0, 1, out));
   for (uint32_t i = 0; i < count; i++) {
-    FNZ_TRY(divide_term(s->set, &parts[i], lead, &term));
-    if (term)
-      FNZ_TRY(fnzi_expr_add(s->set, *out, term, out));
+    /* The multiple of `lead` in the term: term / lead, if that is an integer for all integers. */
+    const fnzi_expr *whole, *inverse;
+    FNZ_TRY(fnzi_expr_scale(s->set, parts[i].expr, parts[i].num, parts[i].den, &whole));
+    FNZ_TRY(fnzi_expr_pow(s->set, lead, -1, &inverse));
+    FNZ_TRY(fnzi_expr_mul(s->set, whole, inverse, &whole));
+    if (whole->is_whole)
+      FNZ_TRY(fnzi_expr_add(s->set, *out, whole, out));
   }
   return FNZ_OK;
 }

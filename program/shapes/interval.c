@@ -131,18 +131,6 @@ static fnzi_bounds of_remainder(const fnzi_expr *e, fnzi_bounds a, fnzi_bounds n
   return (fnzi_bounds){0, a.min >= 0 && a.max < most ? a.max : most};
 }
 
-/* The interval of a minimum or a maximum. */
-static fnzi_bounds of_extreme(const fnzi_size_facts *f, const fnzi_expr *e) {
-  const bool least = e->function == FNZI_FUNCTION_MIN;
-  fnzi_bounds out = part(f, e, 0)->bounds;
-  for (uint32_t i = 1; i < e->count; i++) {
-    const fnzi_bounds b = part(f, e, i)->bounds;
-    out.min = (b.min < out.min) == least ? b.min : out.min;
-    out.max = (b.max < out.max) == least ? b.max : out.max;
-  }
-  return out;
-}
-
 static fnzi_bounds interval_of_call(const fnzi_size_facts *f, const fnzi_expr *e) {
   const fnzi_bounds a = part(f, e, 0)->bounds, b = part(f, e, e->count - 1)->bounds;
   switch (e->function) {
@@ -152,8 +140,17 @@ static fnzi_bounds interval_of_call(const fnzi_size_facts *f, const fnzi_expr *e
   case FNZI_FUNCTION_PYTHON_MOD:
     return of_remainder(e, a, b);
   case FNZI_FUNCTION_MIN:
-  case FNZI_FUNCTION_MAX:
-    return of_extreme(f, e);
+  case FNZI_FUNCTION_MAX: {
+    /* The interval of a minimum or a maximum. */
+    const bool least = e->function == FNZI_FUNCTION_MIN;
+    fnzi_bounds out = part(f, e, 0)->bounds;
+    for (uint32_t i = 1; i < e->count; i++) {
+      const fnzi_bounds one = part(f, e, i)->bounds;
+      out.min = (one.min < out.min) == least ? one.min : out.min;
+      out.max = (one.max < out.max) == least ? one.max : out.max;
+    }
+    return out;
+  }
   case FNZI_FUNCTION_FLOOR:
   case FNZI_FUNCTION_TRUNC:
     return a;

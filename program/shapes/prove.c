@@ -220,13 +220,6 @@ static fnz_status prove_with_two(fnzi_size_facts *f, const fnzi_row *row, uint32
 }
 
 /* --- cases ------------------------------------------------------------------------------------ */
-/* The row is least where the term is one of its arguments, whichever: a minimum with a positive
- * number, or a maximum with a negative one. */
-static bool has_cases(const fnzi_row_term *t) {
-  return t->atom->kind == FNZI_EXPR_CALL && t->atom->count <= FNZI_ROW_TERMS &&
-         t->atom->function == (t->by > 0 ? FNZI_FUNCTION_MIN : FNZI_FUNCTION_MAX);
-}
-
 /* The row with an argument of term `at` in its place. */
 static fnz_status replace_term(fnzi_size_facts *f, const fnzi_row *row, uint32_t at,
                                const fnzi_expr *argument, fnzi_row *out, bool *fits) {
@@ -252,7 +245,11 @@ static fnz_status prove_by_cases(fnzi_size_facts *f, const fnzi_row *row, uint32
                                  bool *yes) {
   for (uint32_t i = 0; i < row->count && *tries && !*yes; i++) {
     const fnzi_expr *call = row->terms[i].atom;
-    bool all = has_cases(&row->terms[i]);
+    const fnzi_row_term *t = &row->terms[i];
+    /* The row is least where the term is one of its arguments, whichever: a minimum with a positive
+     * number, or a maximum with a negative one. */
+    bool all = t->atom->kind == FNZI_EXPR_CALL && t->atom->count <= FNZI_ROW_TERMS &&
+               t->atom->function == (t->by > 0 ? FNZI_FUNCTION_MIN : FNZI_FUNCTION_MAX);
     for (uint32_t k = 0; all && k < call->count; k++) {
       fnzi_row one;
       FNZ_TRY(replace_term(f, row, i, call->parts[k].expr, &one, &all));

@@ -44,19 +44,6 @@ static int64_t least_of(const fnzi_expr *e, int64_t min) {
   return e->kind == FNZI_EXPR_SYMBOL && e->atom_text[0] == 's' && min == 2 ? 0 : min;
 }
 
-static fnz_status add_assertions(fnzi_sizes *s, const fnzi_graph *g) {
-  for (size_t n = 0; n < g->nodes.count; n++) {
-    const fnzi_node *node = &g->nodes.data[n];
-    if (node->op != &fnzi_ops[FNZI_ATEN__assert_scalar] || !node->nargs ||
-        node->args[0].tag != FNZ_ARG_SYMBOL)
-      continue;
-    uint32_t symbol = g->values.data[node->args[0].u.value].symbol;
-    if (symbol && s->symbols[symbol])
-      FNZ_TRY(add_condition(s, s->symbols[symbol], 1, 1, FNZI_CONDITION_ASSERTION));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status sizes_add_conditions(fnzi_sizes *s) {
   const fnz_program *p = s->program;
   for (size_t i = 0; i < p->ranges.count; i++) {
@@ -75,8 +62,18 @@ static fnz_status sizes_add_conditions(fnzi_sizes *s) {
       FNZ_TRY(status == FNZ_OK ? add_condition(s, e, 1, 1, FNZI_CONDITION_GUARD)
                                : fnzi_at(s->set.ctx, status, "guard %.80s", text));
     }
-  for (size_t i = 0; i < p->graphs.count; i++)
-    FNZ_TRY(add_assertions(s, &p->graphs.data[i]));
+  for (size_t i = 0; i < p->graphs.count; i++) {
+    const fnzi_graph *g = &p->graphs.data[i];
+    for (size_t n = 0; n < g->nodes.count; n++) {
+      const fnzi_node *node = &g->nodes.data[n];
+      if (node->op != &fnzi_ops[FNZI_ATEN__assert_scalar] || !node->nargs ||
+          node->args[0].tag != FNZ_ARG_SYMBOL)
+        continue;
+      uint32_t symbol = g->values.data[node->args[0].u.value].symbol;
+      if (symbol && s->symbols[symbol])
+        FNZ_TRY(add_condition(s, s->symbols[symbol], 1, 1, FNZI_CONDITION_ASSERTION));
+    }
+  }
   return FNZ_OK;
 }
 

@@ -244,14 +244,6 @@ static fnz_status close_level(fnz_context *ctx, const level *l, fnz_buffer *out)
                      : fnzi_put_text(ctx, out, ")");
 }
 
-/* Argument i of it is a condition as such. */
-static bool wants_truth(const fnzi_expr *e, uint32_t i) {
-  return e->kind == FNZI_EXPR_CALL &&
-         (is_ite(e) ? i == 1
-                    : e->function == FNZI_FUNCTION_AND || e->function == FNZI_FUNCTION_OR ||
-                          e->function == FNZI_FUNCTION_NOT);
-}
-
 static fnz_status put_levels(fnz_context *ctx, levels *stack, fnz_buffer *out) {
   while (stack->count) {
     level *l = &stack->data[stack->count - 1];
@@ -265,13 +257,19 @@ static fnz_status put_levels(fnz_context *ctx, levels *stack, fnz_buffer *out) {
     if (l->step)
       FNZ_TRY(fnzi_put_text(ctx, out, is_ite(l->e) && l->step == 2 ? "), ExprCondPair(" : ", "));
     const fnzi_shapes_part *p = &l->e->parts[l->step];
+    /* Argument i of it is a condition as such. */
+    bool wants_truth =
+        l->e->kind == FNZI_EXPR_CALL &&
+        (is_ite(l->e) ? l->step == 1
+                      : l->e->function == FNZI_FUNCTION_AND || l->e->function == FNZI_FUNCTION_OR ||
+                            l->e->function == FNZI_FUNCTION_NOT);
     level next = {p->expr,
                   0,
                   p->num,
                   p->den,
                   l->e->kind == FNZI_EXPR_PRODUCT,
                   fnzi_expr_wants_doubles(l->e),
-                  wants_truth(l->e, l->step)};
+                  wants_truth};
     l->step++;
     FNZI_PUSH(ctx, stack, next);
   }
