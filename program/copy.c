@@ -37,22 +37,6 @@ static fnz_status copy_heading(const fnz_program *from, fnz_program *to) {
 }
 
 /* --- graphs ----------------------------------------------------------------------------------- */
-static fnz_status copy_values(const fnzi_graph *from, fnz_program *to, uint32_t graph) {
-  for (size_t v = 0; v < from->values.count; v++) {
-    const fnzi_value *value = &from->values.data[v];
-    const fnz_geometry *g = value->geometry;
-    uint32_t index;
-    if (g)
-      FNZ_TRY(fnzi_intern_geometry(to, g, &g));
-    FNZ_TRY(fnzi_value_add(to, graph, value->name, g, value->node, &index));
-    fnzi_value_at(to, graph, index)->symbol = value->symbol;
-    fnzi_value_at(to, graph, index)->number = value->number;
-  }
-  for (size_t i = 0; i < from->unsaid.count; i++)
-    FNZ_TRY(fnzi_value_unsaid(to, graph, from->unsaid.data[i]));
-  return FNZ_OK;
-}
-
 static fnz_status copy_node(const fnzi_node *from, fnz_program *to, uint32_t graph) {
   fnzi_node node = *from;
   fnzi_node_other other;
@@ -85,7 +69,18 @@ static fnz_status copy_graph(const fnz_program *from, fnz_program *to, uint32_t 
   const fnzi_graph *g = fnzi_graph_at(from, graph);
   uint32_t index;
   FNZ_TRY(fnzi_graph_add(to, g->name, &index));
-  FNZ_TRY(copy_values(g, to, graph));
+  for (size_t v = 0; v < g->values.count; v++) {
+    const fnzi_value *value = &g->values.data[v];
+    const fnz_geometry *shape = value->geometry;
+    uint32_t at;
+    if (shape)
+      FNZ_TRY(fnzi_intern_geometry(to, shape, &shape));
+    FNZ_TRY(fnzi_value_add(to, graph, value->name, shape, value->node, &at));
+    fnzi_value_at(to, graph, at)->symbol = value->symbol;
+    fnzi_value_at(to, graph, at)->number = value->number;
+  }
+  for (size_t i = 0; i < g->unsaid.count; i++)
+    FNZ_TRY(fnzi_value_unsaid(to, graph, g->unsaid.data[i]));
   fnzi_source_node *sources;
   for (size_t n = 0; n < g->nodes.count; n++)
     FNZ_TRY(copy_node(&g->nodes.data[n], to, graph));

@@ -10,11 +10,6 @@ static bool is_writer(const fnzi_node *n) {
          n->args[0].tag == FNZ_ARG_VALUE;
 }
 
-static bool is_plain_view(const fnzi_node *n) {
-  return n->op && fnz_op_is_view(n->op) && !fnz_op_is_mutating(n->op) && n->noutputs == 1 &&
-         n->outputs[0].tag == FNZ_ARG_VALUE && n->args[0].tag == FNZ_ARG_VALUE;
-}
-
 /* The first node of a write whose last is `last`: the views that lead from an input to the window
  * that it writes, one right after the other. last + 1 when this is no such write. */
 static uint32_t first_of(const fnz_program *p, uint32_t last) {
@@ -28,7 +23,10 @@ static uint32_t first_of(const fnz_program *p, uint32_t last) {
     if (maker == FNZI_NO_NODE)
       break;
     n = fnzi_node_at(p, 0, maker);
-    if (maker + 1 != first || !is_plain_view(n))
+    bool is_view = n->op && fnz_op_is_view(n->op) && !fnz_op_is_mutating(n->op) &&
+                   n->noutputs == 1 && n->outputs[0].tag == FNZ_ARG_VALUE &&
+                   n->args[0].tag == FNZ_ARG_VALUE;
+    if (maker + 1 != first || !is_view)
       return last + 1;
     first = maker;
   }

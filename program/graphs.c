@@ -5,15 +5,6 @@
  * keeps   graph 0 */
 #include "program/program.h"
 
-static void follow(fnzi_graph *g, const uint32_t *indices) {
-  for (size_t n = 0; n < g->nodes.count; n++) {
-    fnzi_node *node = &g->nodes.data[n];
-    for (uint32_t i = 0; !node->op && i < node->nargs; i++)
-      if (node->args[i].tag == FNZ_ARG_GRAPH)
-        node->args[i].u.i = indices[node->args[i].u.i];
-  }
-}
-
 static fnz_status graphs_arrange(fnzi_arena *arena, fnz_program *p, const uint32_t *order,
                                  size_t count) {
   uint32_t *indices;
@@ -27,7 +18,12 @@ static fnz_status graphs_arrange(fnzi_arena *arena, fnz_program *p, const uint32
   /* indices: of kept graphs their new index, of others FNZI_NO_NODE */
   for (size_t i = 0; i < count; i++) {
     moved[i] = p->graphs.data[order[i]];
-    follow(&moved[i], indices);
+    for (size_t n = 0; n < moved[i].nodes.count; n++) {
+      fnzi_node *node = &moved[i].nodes.data[n];
+      for (uint32_t k = 0; !node->op && k < node->nargs; k++)
+        if (node->args[k].tag == FNZ_ARG_GRAPH)
+          node->args[k].u.i = indices[node->args[k].u.i];
+    }
   }
   for (size_t g = 0; g < p->graphs.count; g++)
     if (indices[g] == FNZI_NO_NODE)

@@ -30,13 +30,6 @@ static fnz_status too_large(fnz_context *ctx, const fnz_geometry *g, const char 
                    fnz_dtype_get_info(g->dtype)->name, g->rank, (long long)g->offset);
 }
 
-static bool has_symbols(const fnz_geometry *g) {
-  for (uint32_t i = 0; g->symbols && i < 2 * g->rank + 1; i++)
-    if (g->symbols[i])
-      return true;
-  return false;
-}
-
 /* The parts that equal geometries have in common, without gaps: a head, the offset, sizes, strides,
  * symbols. The interned geometry points into the very same bytes, so key and arrays are one
  * block. */
@@ -56,21 +49,6 @@ static size_t write_key(const fnz_geometry *g, bool symbolic, int64_t key[KEY_NU
     return size;
   memcpy(key + 2 + 2 * rank, g->symbols, (2 * rank + 1) * sizeof *g->symbols);
   return size + (2 * rank + 1) * sizeof *g->symbols;
-}
-
-static fnz_status keep_geometry(fnz_program *p, const fnz_geometry *g, const int64_t *key,
-                                size_t size, bool symbolic, const fnz_geometry **out) {
-  void *block;
-  FNZ_TRY(fnzi_arena_alloc(&p->arena, 1, sizeof *g + size, &block));
-  fnz_geometry *kept = block;
-  int64_t *numbers = (int64_t *)(kept + 1);
-  memcpy(numbers, key, size);
-  *kept = *g;
-  kept->sizes = numbers + 2;
-  kept->strides = numbers + 2 + g->rank;
-  kept->symbols = symbolic ? (const uint32_t *)(numbers + 2 + 2 * g->rank) : NULL;
-  *out = kept;
-  return fnzi_map_set(&p->geometries, numbers, size, as_number(kept));
 }
 
 static fnz_status check(fnz_context *ctx, const fnz_geometry *g) {
@@ -113,11 +91,23 @@ fnz_status fnzi_intern_geometry(fnz_program *p, const fnz_geometry *g, const fnz
   uint64_t found;
   if (!p->ints)
     FNZ_TRY(check(p->ctx, g));
-  bool symbolic = has_symbols(g);
+  bool symbolic = false;
+  for (uint32_t i = 0; !symbolic && g->symbols && i < 2 * g->rank + 1; i++)
+    symbolic = g->symbols[i];
   size_t size = write_key(g, symbolic, key);
-  if (!fnzi_map_get(&p->geometries, key, size, &found))
-    FNZ_TRY(keep_geometry(p, g, key, size, symbolic, out));
-  else
+  if (!fnzi_map_get(&p->geometries, key, size, &found)) {
+    void *block;
+    FNZ_TRY(fnzi_arena_alloc(&p->arena, 1, sizeof *g + size, &block));
+    fnz_geometry *kept = block;
+    int64_t *numbers = (int64_t *)(kept + 1);
+    memcpy(numbers, key, size);
+    *kept = *g;
+    kept->sizes = numbers + 2;
+    kept->strides = numbers + 2 + g->rank;
+    kept->symbols = symbolic ? (const uint32_t *)(numbers + 2 + 2 * g->rank) : NULL;
+    *out = kept;
+    FNZ_TRY(fnzi_map_set(&p->geometries, numbers, size, as_number(kept)));
+  } else
     *out = (const fnz_geometry *)(uintptr_t)found;
   *recent = *out;
   return FNZ_OK;

@@ -179,12 +179,6 @@ static fnz_status become(const fnzi_prim_call *c, const char *words) {
 }
 
 /* --- Checks ----------------------------------------------------------------------------------- */
-static bool is_one_shape(const fnz_geometry *a, const fnz_geometry *b) {
-  if (!a->rank || !b->rank || a->symbols || b->symbols)
-    return true;
-  return a->rank == b->rank && memcmp(a->sizes, b->sizes, a->rank * sizeof *a->sizes) == 0;
-}
-
 static fnz_status check_pair(const fnzi_prim_call *c, const fnz_geometry *a,
                              const fnz_geometry *b) {
   if (a->dtype != b->dtype)
@@ -193,7 +187,10 @@ static fnz_status check_pair(const fnzi_prim_call *c, const fnz_geometry *a,
                      "prims::convert_element_type",
                      c->node->op->name, fnz_dtype_get_info(a->dtype)->name,
                      fnz_dtype_get_info(b->dtype)->name);
-  if (!is_one_shape(a, b))
+  bool is_one_shape =
+      !a->rank || !b->rank || a->symbols || b->symbols ||
+      (a->rank == b->rank && memcmp(a->sizes, b->sizes, a->rank * sizeof *a->sizes) == 0);
+  if (!is_one_shape)
     return refuse(c, FNZ_CLASS_BOUNDS,
                   "its tensors have other sizes; expand them first with prims::broadcast_in_dim");
   return FNZ_OK;

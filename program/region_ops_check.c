@@ -203,23 +203,19 @@ static fnz_status check_slices(const checking *c) {
   return FNZ_OK;
 }
 
-static fnz_status check_effect(const checking *c) {
-  const fnzi_hop *hop = c->hop;
-  if (hop->results.count < 1 || hop->results.args[0].tag != FNZ_ARG_TOKEN)
-    return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, "", "%s: the first result must be a token",
-                     fnzi_node_target(hop->node));
-  if (hop->captured.count <= hop->op->nparams)
-    return FNZ_OK;
-  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, "", "%s: %u arguments for %s",
-                   fnzi_node_target(hop->node), hop->captured.count, hop->op->name);
-}
-
 fnz_status fnzi_hop_check(fnz_context *ctx, const fnz_program *p, uint32_t graph,
                           const fnzi_hop *hop) {
   checking c = {ctx, p, graph, hop};
   uint32_t carried = hop->carried.count;
-  if (hop->kind == FNZI_HOP_EFFECT)
-    return check_effect(&c);
+  if (hop->kind == FNZI_HOP_EFFECT) {
+    if (hop->results.count < 1 || hop->results.args[0].tag != FNZ_ARG_TOKEN)
+      return fnzi_fail(c.ctx, FNZ_CLASS_TYPE, "", "%s: the first result must be a token",
+                       fnzi_node_target(hop->node));
+    if (hop->captured.count <= hop->op->nparams)
+      return FNZ_OK;
+    return fnzi_fail(c.ctx, FNZ_CLASS_TYPE, "", "%s: %u arguments for %s",
+                     fnzi_node_target(hop->node), hop->captured.count, hop->op->name);
+  }
   if (hop->kind == FNZI_HOP_COND) {
     pair a = {c.hop->pred, c.graph, "operand", 0, 0};
     const fnz_geometry *g = region_ops_geometry_of(&c, &a);

@@ -158,16 +158,6 @@ static fnz_status products_put_levels(const fnzi_batch_node *v, uint32_t levels,
   return FNZ_OK;
 }
 
-/* Without "->" the result has the letters that occur once, in alphabetical order. */
-static fnz_status put_implied(const fnzi_batch_node *v, const char *equation, fnz_buffer *out) {
-  for (char c = 'A'; c <= 'z'; c++) {
-    const char *at = fnzi_is_letter(c) ? strchr(equation, c) : NULL;
-    if (at && !strchr(at + 1, c))
-      FNZ_TRY(fnzi_put(v->regions->p->ctx, out, &c, 1));
-  }
-  return FNZ_OK;
-}
-
 /* "ij,jk->ik" with a letter in front of each term that has a level, and of the result. */
 static fnz_status put_equation(const fnzi_batch_node *v, const char *equation, fnz_buffer *out) {
   fnz_context *ctx = v->regions->p->ctx;
@@ -193,7 +183,15 @@ static fnz_status put_equation(const fnzi_batch_node *v, const char *equation, f
   }
   FNZ_TRY(fnzi_put_text(ctx, out, "->"));
   FNZ_TRY(products_put_levels(v, v->all, letters, out));
-  return arrow ? fnzi_put_text(ctx, out, arrow + 2) : put_implied(v, equation, out);
+  if (arrow)
+    return fnzi_put_text(ctx, out, arrow + 2);
+  /* Without "->" the result has the letters that occur once, in alphabetical order. */
+  for (char c = 'A'; c <= 'z'; c++) {
+    const char *once = fnzi_is_letter(c) ? strchr(equation, c) : NULL;
+    if (once && !strchr(once + 1, c))
+      FNZ_TRY(fnzi_put(ctx, out, &c, 1));
+  }
+  return FNZ_OK;
 }
 
 fnz_status fnzi_batch_einsum(fnzi_batch_node *v) {

@@ -271,19 +271,14 @@ static fnz_status flatten(fnzi_batch_node *v, fnz_arg *tensor) {
                          tensor);
 }
 
-/* The arguments of argmax name the dimension that it reduces, or none for all. */
-static bool names_a_dim(const fnzi_batch_node *v, int *keeps) {
-  int at = fnzi_op_param(v->op, "dim");
-  *keeps = fnzi_op_param(v->op, "keepdim");
-  return at >= 0 && get(v, (size_t)at).tag == FNZ_ARG_INT;
-}
-
 fnz_status fnzi_batch_whole(fnzi_batch_node *v) {
   const fnz_op *op = fnzi_ops_find(v->other);
   const int64_t last = -1;
-  int keeps, at = fnzi_op_param(op, "dim");
+  int keeps = fnzi_op_param(v->op, "keepdim"), named = fnzi_op_param(v->op, "dim");
+  int at = fnzi_op_param(op, "dim");
   fnz_arg *args;
-  if (names_a_dim(v, &keeps))
+  /* The arguments of argmax name the dimension that it reduces, or none for all. */
+  if (named >= 0 && get(v, (size_t)named).tag == FNZ_ARG_INT)
     return fnzi_batch_shift(v);
   if (keeps >= 0 && get(v, (size_t)keeps).u.i)
     return fnzi_batch_refuse(v, "keeps dimensions and names none");

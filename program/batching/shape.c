@@ -60,16 +60,6 @@ void fnzi_batch_sizes(const fnzi_batch_node *v, int64_t out[FNZI_MOST_LEVELS]) {
 }
 
 /* --- Looks ------------------------------------------------------------------------------------ */
-/* The smallest stride of a dimension of more than one element that is not below `from`, or -1. */
-static int next_dim(const fnz_geometry *g, int64_t from, const bool *done) {
-  int best = -1;
-  for (uint32_t d = 0; d < g->rank; d++)
-    if (!done[d] && g->sizes[d] != 1 && g->strides[d] >= from &&
-        (best < 0 || g->strides[d] < g->strides[best]))
-      best = (int)d;
-  return best;
-}
-
 /* The levels that have no place yet, the innermost first, and the number of elements that the
  * placed dimensions fill without gaps. */
 typedef struct filling {
@@ -97,7 +87,12 @@ static bool fill_gaps(const fnz_geometry *g, const int64_t *sizes, uint32_t n, i
   bool done[FNZ_MAX_RANK] = {false};
   filling f = {sizes, strides, n, 1};
   for (uint32_t left = 0; left < g->rank; left++) {
-    int d = next_dim(g, f.filled, done);
+    /* The smallest stride of a dimension of more than one element that is not yet filled. */
+    int d = -1;
+    for (uint32_t i = 0; i < g->rank; i++)
+      if (!done[i] && g->sizes[i] != 1 && g->strides[i] >= f.filled &&
+          (d < 0 || g->strides[i] < g->strides[d]))
+        d = (int)i;
     if (d < 0)
       break;
     if (!shape_put_levels(&f, g->strides[d]) || g->strides[d] != f.filled ||

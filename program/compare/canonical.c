@@ -24,18 +24,6 @@ void fnzi_cmp_numbering_free(fnzi_cmp_numbering *n) {
 }
 
 /* --- inputs ----------------------------------------------------------------------------------- */
-/* Both programs have the constant's bytes; a text has none. */
-static bool has_numbers(const fnzi_cmp_numbering *n, const char *name) {
-  if (n->by_name)
-    return false;
-  for (int k = 0; k < 2; k++) {
-    const fnzi_weight *w = fnzi_weight_find(n->programs[k], name);
-    if (w && !w->blob)
-      return false;
-  }
-  return true;
-}
-
 /* An input of the program itself: user inputs are identified by their position among user inputs,
  * parameters and buffers by name, constants by their elements if these are known. */
 static fnz_status key_outer_input(fnzi_cmp_numbering *n, const fnzi_cmp_side *s, uint32_t k,
@@ -44,7 +32,13 @@ static fnz_status key_outer_input(fnzi_cmp_numbering *n, const fnzi_cmp_side *s,
   const fnzi_weight *w = fnzi_weight_find(s->p, spec->target);
   char digest[FNZI_DIGEST_BYTES];
   FNZ_TRY(fnzi_cmp_key_number(n, spec->kind));
-  if (spec->kind == FNZ_INPUT_CONSTANT && w && has_numbers(n, spec->target)) {
+  /* Both programs have the constant's bytes; a text has none. */
+  bool has_numbers = spec->kind == FNZ_INPUT_CONSTANT && w && !n->by_name;
+  for (int i = 0; has_numbers && i < 2; i++) {
+    const fnzi_weight *of = fnzi_weight_find(n->programs[i], spec->target);
+    has_numbers = !of || of->blob;
+  }
+  if (has_numbers) {
     FNZ_TRY(fnzi_cmp_digest_weight(n->ctx, w, (unsigned char *)digest));
     return fnzi_cmp_key_text(n, digest, sizeof digest);
   }
@@ -193,18 +187,6 @@ static fnz_status one_class(call *c, fnzi_cmp_class_kind kind, uint32_t number, 
   return fnzi_cmp_key_end(c->n, kind, c->s->which, c->spot, out);
 }
 
-/* Tensors that equal nodes make in one component are distinguished by their order: a write to one
- * is none to the other. */
-static fnz_status bind_result(call *c, uint64_t value, uint32_t class) {
-  fnzi_cmp_memory *m = &c->s->memory;
-  bool is_own = m->is_tracked && !c->opens && c->g->values.data[value].geometry;
-  uint32_t component = is_own ? fnzi_cmp_component(m, value) : 0;
-  if (is_own && m->roots[component] > 1)
-    FNZ_TRY(one_class(c, FNZI_CLASS_ROOT, m->made[component]++, class, &class));
-  c->s->values[value] = class;
-  return FNZ_OK;
-}
-
 /* A result that is a written argument is that argument's window. */
 static bool is_its_argument(const call *c, uint32_t k, uint64_t *of) {
   const fnz_op *op = c->node->op;
@@ -234,7 +216,14 @@ static fnz_status number_results(call *c) {
       if (c->results > 1)
         FNZ_TRY(one_class(c, FNZI_CLASS_RESULT, seen, c->class, &class));
       seen++;
-      FNZ_TRY(bind_result(c, each.arg->u.value, class));
+      /* Tensors that equal nodes make in one component are distinguished by their order: a write to
+       * one is none to the other. */
+      fnzi_cmp_memory *m = &c->s->memory;
+      bool is_own = m->is_tracked && !c->opens && c->g->values.data[each.arg->u.value].geometry;
+      uint32_t component = is_own ? fnzi_cmp_component(m, each.arg->u.value) : 0;
+      if (is_own && m->roots[component] > 1)
+        FNZ_TRY(one_class(c, FNZI_CLASS_ROOT, m->made[component]++, class, &class));
+      c->s->values[each.arg->u.value] = class;
     }
   }
   return FNZ_OK;

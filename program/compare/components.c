@@ -75,18 +75,6 @@ static void join_args(fnzi_cmp_memory *m, const fnz_arg *args, uint32_t count,
   }
 }
 
-/* A written argument that is also a result is one tensor. */
-static void join_returned(fnzi_cmp_memory *m, const fnzi_node *node) {
-  for (uint32_t k = 0; k < node->noutputs; k++) {
-    const fnzi_param *p = fnzi_op_returned(node->op, &node->op->returns[k]);
-    const fnz_arg *last = NULL;
-    if (!p)
-      continue;
-    join_args(m, &node->outputs[k], 1, &last);
-    join_args(m, &node->args[p - node->op->params], 1, &last);
-  }
-}
-
 /* Weights that lie in one storage. */
 static fnz_status join_weights(fnzi_cmp_numbering *n, const fnz_program *p, fnzi_cmp_memory *m) {
   fnzi_map blobs;
@@ -142,7 +130,15 @@ static fnz_status join_all(fnzi_cmp_numbering *n, const fnz_program *p, uint32_t
     const fnz_op *op = node->op;
     if (op && !op->is_view && op->composite != FNZI_COMPOSITE_IMPLICIT &&
         !(op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_INPLACE_VIEW))) {
-      join_returned(m, node);
+      /* A written argument that is also a result is one tensor. */
+      for (uint32_t k = 0; k < node->noutputs; k++) {
+        const fnzi_param *param = fnzi_op_returned(node->op, &node->op->returns[k]);
+        const fnz_arg *first = NULL;
+        if (!param)
+          continue;
+        join_args(m, &node->outputs[k], 1, &first);
+        join_args(m, &node->args[param - node->op->params], 1, &first);
+      }
     } else {
       join_args(m, node->args, node->nargs, &last);
       join_args(m, node->outputs, node->noutputs, &last);

@@ -150,17 +150,6 @@ static fnz_status add_output(hashing *h, uint32_t k, uint32_t shares) {
   return FNZ_OK;
 }
 
-static fnz_status add_outputs(hashing *h) {
-  uint32_t count = program_of(h)->graphs.data[0].noutputs, *shares = NULL;
-  if (h->side.memory.is_tracked)
-    FNZ_TRY(fnzi_cmp_sharing(&h->n.arena, &h->side, &shares));
-  FNZ_TRY(add_count(h, "outputs", count));
-  for (uint32_t k = 0; k < count; k++)
-    FNZ_TRY(add_output(h, k, shares ? shares[k] : k));
-  FNZ_TRY(add(h, h->side.random_now));
-  return add(h, h->side.effects_now);
-}
-
 /* --- digests ---------------------------------------------------------------------------------- */
 static fnz_status number_all(hashing *h, uint32_t *out) {
   FNZ_TRY(fnzi_signature_of(h->ctx, program_of(h), &h->signature));
@@ -183,7 +172,14 @@ static fnz_status number_all(hashing *h, uint32_t *out) {
   FNZ_TRY(add_texts(h, "ranges", texts, count));
   FNZ_TRY(fnzi_guard_texts(&h->signature, &texts, &count));
   FNZ_TRY(add_texts(h, "guards", texts, count));
-  FNZ_TRY(add_outputs(h));
+  uint32_t noutputs = program_of(h)->graphs.data[0].noutputs, *shares = NULL;
+  if (h->side.memory.is_tracked)
+    FNZ_TRY(fnzi_cmp_sharing(&h->n.arena, &h->side, &shares));
+  FNZ_TRY(add_count(h, "outputs", noutputs));
+  for (uint32_t k = 0; k < noutputs; k++)
+    FNZ_TRY(add_output(h, k, shares ? shares[k] : k));
+  FNZ_TRY(add(h, h->side.random_now));
+  FNZ_TRY(add(h, h->side.effects_now));
   FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PROGRAM));
   FNZ_TRY(fnzi_cmp_key_text(&h->n, name, sizeof name - 1));
   for (size_t i = 0; i < h->parts.count; i++)
