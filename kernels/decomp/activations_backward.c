@@ -155,20 +155,16 @@ static double activations_share(const fnzi_dec_steps *s, const fnzi_krn_array *x
   return is_mean && fnzi_dec_array_numel(x) ? 1 / (double)fnzi_dec_array_numel(x) : 1;
 }
 
-/* Integers are multiplied by the integer part of the factor: 0 for means of more than 2. */
-static void give_whole_mse(fnzi_dec_steps *s) {
-  fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_output"),
-                 *x = fnzi_dec_given_array(s, "self");
-  fnzi_krn_array *apart = SUB(x, fnzi_dec_given_array(s, "target"));
-  fnzi_krn_array *slope = STEP(mul__Scalar, V(apart), I((int64_t)(2 * activations_share(s, x))));
-  fnzi_dec_result_give(s, fnzi_dec_cast(s, MUL(slope, grad), fnzi_dec_array_dtype(x)));
-}
-
 DECOMP(mse_loss_backward) {
   const fnz_dtype dtype = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "grad_output"));
 
   if (dtype != FNZ_BOOL && fnzi_is_integer(dtype)) {
-    give_whole_mse(s);
+    /* Integers are multiplied by the integer part of the factor: 0 for means of more than 2. */
+    fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_output"),
+                   *x = fnzi_dec_given_array(s, "self");
+    fnzi_krn_array *apart = SUB(x, fnzi_dec_given_array(s, "target"));
+    fnzi_krn_array *slope = STEP(mul__Scalar, V(apart), I((int64_t)(2 * activations_share(s, x))));
+    fnzi_dec_result_give(s, fnzi_dec_cast(s, MUL(slope, grad), fnzi_dec_array_dtype(x)));
     return;
   }
   fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self"),

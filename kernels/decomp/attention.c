@@ -18,20 +18,17 @@ static double attention_scale_of(const fnzi_dec_steps *s, const fnzi_krn_array *
   return fnzi_krn_named_float(s->call, "scale", 1 / sqrt((double)width));
 }
 
-/* True where a query must not look: at keys behind its own place. */
-static fnzi_krn_array *later(fnzi_dec_steps *s, int64_t queries, int64_t keys) {
-  fnzi_krn_array *all = STEP(ones, INTS(queries, keys), DTYPE(FNZ_BOOL));
-  return STEP(triu, V(all), I(1));
-}
-
 /* Scores under the masks that were given; one of truths counts as numbers here, as in eager. */
 static fnzi_krn_array *masked(fnzi_dec_steps *s, fnzi_krn_array *scores) {
   fnzi_krn_array *mask = fnzi_dec_given_array(s, "attn_mask");
   bool causal = fnzi_krn_named_bool(s->call, "is_causal", false);
-  if (causal)
-    scores = STEP(masked_fill__Scalar, V(scores),
-                  V(later(s, fnzi_dec_array_size(scores, -2), fnzi_dec_array_size(scores, -1))),
-                  F(-INFINITY));
+  if (causal) {
+    /* True where a query must not look: at keys behind its own place. */
+    int64_t queries = fnzi_dec_array_size(scores, -2), keys = fnzi_dec_array_size(scores, -1);
+    fnzi_krn_array *later = STEP(ones, INTS(queries, keys), DTYPE(FNZ_BOOL));
+    later = STEP(triu, V(later), I(1));
+    scores = STEP(masked_fill__Scalar, V(scores), V(later), F(-INFINITY));
+  }
   return mask ? fnzi_dec_cast(s, ADD(scores, mask), fnzi_dec_array_dtype(scores)) : scores;
 }
 

@@ -9,17 +9,6 @@ typedef struct bag_grad {
   int64_t mode, rows, count, width, padding;
 } bag_grad;
 
-/* The bag of each index, from where the bags begin. */
-static fnzi_krn_array *bags_of(fnzi_dec_steps *s, int64_t count) {
-  fnzi_krn_array *bag = fnzi_dec_given_array(s, "offset2bag"),
-                 *offsets = fnzi_dec_given_array(s, "offsets");
-  if (!offsets || fnzi_dec_array_numel(bag) == count)
-    return bag;
-  fnzi_krn_array *places = STEP(arange, I(count));
-  bag = STEP(bucketize__Tensor, V(places), V(offsets), B(false), B(true));
-  return STEP(sub__Scalar, V(bag), I(1));
-}
-
 static bag_grad open_bags(fnzi_dec_steps *s) {
   bag_grad b = {.grad = fnzi_dec_given_array(s, "grad"),
                 .index = fnzi_dec_given_array(s, "indices"),
@@ -28,7 +17,14 @@ static bag_grad open_bags(fnzi_dec_steps *s) {
                 .padding = fnzi_krn_named_int(s->call, "padding_idx", -1)};
   b.count = fnzi_dec_array_numel(b.index);
   b.width = fnzi_dec_array_size(b.grad, 1);
-  b.bag = bags_of(s, b.count);
+  b.bag = fnzi_dec_given_array(s, "offset2bag");
+  fnzi_krn_array *offsets = fnzi_dec_given_array(s, "offsets");
+  if (offsets && fnzi_dec_array_numel(b.bag) != b.count) {
+    /* The bag of each index follows from where the bags begin. */
+    fnzi_krn_array *places = STEP(arange, I(b.count));
+    b.bag = STEP(bucketize__Tensor, V(places), V(offsets), B(false), B(true));
+    b.bag = STEP(sub__Scalar, V(b.bag), I(1));
+  }
   fnz_dtype dtype = fnzi_dec_array_dtype(b.grad);
   if (dtype != FNZ_F16 && dtype != FNZ_BF16 && dtype != FNZ_F32 && dtype != FNZ_F64)
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "grad is %s; it must be of floats", fnzi_dtype(dtype)->name);
@@ -48,14 +44,6 @@ static fnzi_krn_array *column(fnzi_dec_steps *s, const bag_grad *b, fnzi_krn_arr
   return RESHAPED(fnzi_dec_cast(s, a, fnzi_dec_array_dtype(b->grad)), b->count, 1);
 }
 
-/* How often the row of each index is picked, by all of them. */
-static fnzi_krn_array *times_picked(fnzi_dec_steps *s, const bag_grad *b) {
-  fnzi_krn_array *counts = STEP(zeros, INTS(b->rows), DTYPE(FNZ_I64));
-  fnzi_krn_array *ones = STEP(ones_like, V(b->index), DTYPE(FNZ_I64));
-  counts = STEP(index_add, V(counts), I(0), V(b->index), V(ones));
-  return STEP(index_select, V(counts), I(0), V(b->index));
-}
-
 static fnzi_krn_array *of_sums(fnzi_dec_steps *s, const bag_grad *b) {
   fnzi_krn_array *each = STEP(index_select, V(b->grad), I(0), V(b->bag));
   fnzi_krn_array *scale = fnzi_dec_given_array(s, "per_sample_weights");
@@ -65,8 +53,14 @@ static fnzi_krn_array *of_sums(fnzi_dec_steps *s, const bag_grad *b) {
                     (long long)b->mode);
   if (scale)
     each = MUL(each, column(s, b, scale));
-  if (fnzi_krn_named_bool(s->call, "scale_grad_by_freq", false))
-    each = DIV(each, column(s, b, times_picked(s, b)));
+  if (fnzi_krn_named_bool(s->call, "scale_grad_by_freq", false)) {
+    /* How often the row of each index is picked, by all of them. */
+    fnzi_krn_array *counts = STEP(zeros, INTS(b->rows), DTYPE(FNZ_I64));
+    fnzi_krn_array *ones = STEP(ones_like, V(b->index), DTYPE(FNZ_I64));
+    counts = STEP(index_add, V(counts), I(0), V(b->index), V(ones));
+    counts = STEP(index_select, V(counts), I(0), V(b->index));
+    each = DIV(each, column(s, b, counts));
+  }
   if (b->mode == MEAN) {
     fnzi_krn_array *sizes = fnzi_dec_given_array(s, "bag_size");
     each = DIV(each, column(s, b, STEP(index_select, V(sizes), I(0), V(b->bag))));

@@ -71,16 +71,6 @@ DECOMP(weight_norm_interface) {
   fnzi_dec_result_give(s, norm);
 }
 
-/* All dimensions but `dim`, summed. */
-static fnzi_krn_array *summed_but(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim) {
-  int64_t dims[FNZ_MAX_RANK];
-  size_t others = 0;
-  for (int64_t d = 0; d < fnzi_dec_array_rank(a); d++)
-    if (d != dim)
-      dims[others++] = d;
-  return others ? STEP(sum__dim_IntList, V(a), fnzi_dec_ints(s, dims, others), B(true)) : a;
-}
-
 /* w = g v / n: of v it is g / n (dw - v (dw . v) / n^2), of g it is (dw . v) / n. */
 DECOMP(weight_norm_backward) {
   fnzi_krn_array *v = fnzi_dec_given_array(s, "saved_v"), *g = fnzi_dec_given_array(s, "saved_g");
@@ -89,7 +79,17 @@ DECOMP(weight_norm_backward) {
   fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_w"), kept);
   fnzi_krn_array *norms = fnzi_dec_cast(s, fnzi_dec_given_array(s, "saved_norms"), kept);
   v = fnzi_dec_cast(s, v, kept);
-  fnzi_krn_array *along = DIV(summed_but(s, MUL(grad, v), dim), norms);
+  /* All dimensions but `dim` are summed. */
+  fnzi_krn_array *products = MUL(grad, v);
+  int64_t dims[FNZ_MAX_RANK];
+  size_t others = 0;
+  for (int64_t d = 0; d < fnzi_dec_array_rank(products); d++)
+    if (d != dim)
+      dims[others++] = d;
+  fnzi_krn_array *sums =
+      others ? STEP(sum__dim_IntList, V(products), fnzi_dec_ints(s, dims, others), B(true))
+             : products;
+  fnzi_krn_array *along = DIV(sums, norms);
   fnzi_krn_array *straight = SUB(grad, DIV(MUL(v, along), norms));
   fnzi_krn_array *of_v = MUL(DIV(fnzi_dec_cast(s, g, kept), norms), straight);
   fnzi_dec_result_give(s, fnzi_dec_cast(s, of_v, dtype));

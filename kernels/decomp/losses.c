@@ -84,42 +84,34 @@ DECOMP(huber_loss) {
 }
 
 /* --- Probabilities ----------------------------------------------------------------------- */
-static void check_probabilities(fnzi_dec_steps *s, const fnzi_krn_array *a) {
-  const void *data = NULL;
-  if (!fnzi_dec_can_look(s))
-    return;
-  s->status = fnzi_krn_dense_get_as(s->call, a, FNZ_F64, &data);
-  int64_t count = s->status == FNZ_OK ? fnzi_dec_array_numel(a) : 0;
-  for (int64_t i = 0; i < count; i++) {
-    double x = ((const double *)data)[i];
-    if (!(x >= 0 && x <= 1))
-      fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has %g at place %lld; it must be from 0 to 1", x,
-                      (long long)i);
-  }
-}
-
-static void check_alike(fnzi_dec_steps *s, const fnzi_krn_array *a, const fnzi_krn_array *b) {
-  if (!fnzi_is_float(fnzi_dec_array_dtype(a)))
-    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "self is %s; it must be of a floating-point type",
-                    fnzi_dtype(fnzi_dec_array_dtype(a))->name);
-  if (fnzi_dec_array_dtype(a) != fnzi_dec_array_dtype(b))
-    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "self is %s, target %s; both must be the same",
-                    fnzi_dtype(fnzi_dec_array_dtype(a))->name,
-                    fnzi_dtype(fnzi_dec_array_dtype(b))->name);
-  if (!fnzi_same_sizes(&a->geometry, &b->geometry))
-    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
-                    "self and target have %lld and %lld elements in %u and %u "
-                    "dimensions; both must have the same sizes",
-                    (long long)fnzi_dec_array_numel(a), (long long)fnzi_dec_array_numel(b),
-                    fnzi_dec_array_rank(a), fnzi_dec_array_rank(b));
-}
-
 /* (target - 1) max(log(1 - x), -100) - target max(log x, -100) */
 DECOMP(binary_cross_entropy) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "self"), *target = fnzi_dec_given_array(s, "target");
   fnzi_krn_array *weight = fnzi_dec_given_array(s, "weight");
-  check_alike(s, x, target);
-  check_probabilities(s, x);
+  if (!fnzi_is_float(fnzi_dec_array_dtype(x)))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "self is %s; it must be of a floating-point type",
+                    fnzi_dtype(fnzi_dec_array_dtype(x))->name);
+  if (fnzi_dec_array_dtype(x) != fnzi_dec_array_dtype(target))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "self is %s, target %s; both must be the same",
+                    fnzi_dtype(fnzi_dec_array_dtype(x))->name,
+                    fnzi_dtype(fnzi_dec_array_dtype(target))->name);
+  if (!fnzi_same_sizes(&x->geometry, &target->geometry))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "self and target have %lld and %lld elements in %u and %u "
+                    "dimensions; both must have the same sizes",
+                    (long long)fnzi_dec_array_numel(x), (long long)fnzi_dec_array_numel(target),
+                    fnzi_dec_array_rank(x), fnzi_dec_array_rank(target));
+  if (fnzi_dec_can_look(s)) {
+    const void *data = NULL;
+    s->status = fnzi_krn_dense_get_as(s->call, x, FNZ_F64, &data);
+    int64_t count = s->status == FNZ_OK ? fnzi_dec_array_numel(x) : 0;
+    for (int64_t i = 0; i < count; i++) {
+      double one = ((const double *)data)[i];
+      if (!(one >= 0 && one <= 1))
+        fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has %g at place %lld; it must be from 0 to 1",
+                        one, (long long)i);
+    }
+  }
   fnzi_krn_array *no = losses_at_least(s, STEP(log1p, V(STEP(neg, V(x)))), -100);
   fnzi_krn_array *yes = losses_at_least(s, STEP(log, V(x)), -100);
   fnzi_krn_array *loss = SUB(MUL(losses_plus(s, target, -1), no), MUL(target, yes));
@@ -180,20 +172,6 @@ DECOMP(margin_ranking_loss) {
 }
 
 /* --- Several labels ---------------------------------------------------------------------- */
-/* Labels are indices that end where the first -1 is. */
-static void check_labels(fnzi_dec_steps *s, const fnzi_krn_array *x, const fnzi_krn_array *target) {
-  int64_t classes = fnzi_dec_array_rank(x) ? fnzi_dec_array_size(x, -1) : 1;
-  const void *data = NULL;
-  if (fnzi_dec_can_look(s))
-    s->status = fnzi_krn_dense_get(s->call, target, &data);
-  for (int64_t i = 0; data && i < fnzi_dec_array_numel(target); i++) {
-    int64_t label = ((const int64_t *)data)[i];
-    if (label < -1 || label >= classes)
-      fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "target has label %lld; it must be from -1 to %lld",
-                      (long long)label, (long long)classes - 1);
-  }
-}
-
 static void check_multilabel(fnzi_dec_steps *s, const fnzi_krn_array *x,
                              const fnzi_krn_array *target) {
   fnz_dtype dtype = fnzi_dec_array_dtype(x);
@@ -207,7 +185,17 @@ static void check_multilabel(fnzi_dec_steps *s, const fnzi_krn_array *x,
                     "dimensions");
   if (fnzi_dec_array_numel(x) == 0)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has no elements");
-  check_labels(s, x, target);
+  /* Labels are indices that end where the first -1 is. */
+  int64_t classes = fnzi_dec_array_rank(x) ? fnzi_dec_array_size(x, -1) : 1;
+  const void *data = NULL;
+  if (fnzi_dec_can_look(s))
+    s->status = fnzi_krn_dense_get(s->call, target, &data);
+  for (int64_t i = 0; data && i < fnzi_dec_array_numel(target); i++) {
+    int64_t label = ((const int64_t *)data)[i];
+    if (label < -1 || label >= classes)
+      fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "target has label %lld; it must be from -1 to %lld",
+                      (long long)label, (long long)classes - 1);
+  }
 }
 
 /* Every label against every class that is none. Returns which classes are labels. */

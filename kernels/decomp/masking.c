@@ -118,14 +118,6 @@ DECOMP(nonzero_static) {
 }
 
 /* --- Indices ---------------------------------------------------------------------------------- */
-/* An index of one dimension, for every element of `like`. */
-static fnzi_krn_array *spread(fnzi_dec_steps *s, fnzi_krn_array *index, const fnzi_krn_array *like,
-                              int64_t dim) {
-  uint32_t rank = fnzi_dec_array_rank(like);
-  index = fnzi_dec_along(s, index, dim, rank);
-  return STEP(expand, V(index), fnzi_dec_ints(s, like->geometry.sizes, rank));
-}
-
 DECOMP(index_reduce) {
   fnzi_krn_array *self = fnzi_dec_given_array(s, "self"), *index = fnzi_dec_given_array(s, "index");
   fnzi_krn_array *source = fnzi_dec_given_array(s, "source");
@@ -157,11 +149,12 @@ DECOMP(index_reduce) {
                     fnzi_dtype(fnzi_dec_array_dtype(self))->name);
   if (s->status != FNZ_OK)
     return;
-  index = fnzi_dec_cast(s, index, FNZ_I64);
-  fnzi_dec_result_give(s,
-                       STEP(scatter_reduce__two, V(self), I(dim), V(spread(s, index, source, dim)),
-                            V(source), *fnzi_krn_named(s->call, "reduce"),
-                            B(fnzi_krn_named_bool(s->call, "include_self", true))));
+  uint32_t rank = fnzi_dec_array_rank(source);
+  index = fnzi_dec_along(s, fnzi_dec_cast(s, index, FNZ_I64), dim, rank);
+  index = STEP(expand, V(index), fnzi_dec_ints(s, source->geometry.sizes, rank));
+  fnzi_dec_result_give(s, STEP(scatter_reduce__two, V(self), I(dim), V(index), V(source),
+                               *fnzi_krn_named(s->call, "reduce"),
+                               B(fnzi_krn_named_bool(s->call, "include_self", true))));
 }
 
 /* Along a dimension an index counts round and round: -1 is the last place, and so is 2 * size - 1.

@@ -61,19 +61,6 @@ static double steps_taken(const stepping *t, size_t i) {
   return (float)number_in(t->s, fnzi_dec_given_item(t->s, "state_steps", i), "state_steps", 1);
 }
 
-static void find_numbers(stepping *t) {
-  fnzi_dec_steps *s = t->s;
-  fnzi_krn_array *rate = fnzi_dec_given_array(s, "lr");
-  fnzi_krn_array *scale = fnzi_dec_given_array(s, "grad_scale"),
-                 *found = fnzi_dec_given_array(s, "found_inf");
-  need_dtype(s, scale, "grad_scale", FNZ_F32);
-  need_dtype(s, found, "found_inf", FNZ_F32);
-  t->rate = rate ? number_in(s, rate, "lr", 1) : option(t, "lr");
-  t->scales = scale != NULL;
-  t->scale = scale ? number_in(s, scale, "grad_scale", 1) : 1;
-  t->skips = found && number_in(s, found, "found_inf", 0) == 1;
-}
-
 /* --- Lists ------------------------------------------------------------------------------- */
 static void need_length(const stepping *t, const char *name, size_t want) {
   size_t have = fnzi_dec_given_count(t->s, name);
@@ -158,7 +145,15 @@ static void step_all(stepping *t, size_t extra, bool needed, step_fn *step) {
     need_length(t, t->lists[k], k != extra || needed ? t->count : 0);
   if (fnzi_op_param(s->call->op, "state_steps") >= 0)
     need_length(t, "state_steps", t->count);
-  find_numbers(t);
+  fnzi_krn_array *rate = fnzi_dec_given_array(s, "lr");
+  fnzi_krn_array *scale = fnzi_dec_given_array(s, "grad_scale"),
+                 *found = fnzi_dec_given_array(s, "found_inf");
+  need_dtype(s, scale, "grad_scale", FNZ_F32);
+  need_dtype(s, found, "found_inf", FNZ_F32);
+  t->rate = rate ? number_in(s, rate, "lr", 1) : option(t, "lr");
+  t->scales = scale != NULL;
+  t->scale = scale ? number_in(s, scale, "grad_scale", 1) : 1;
+  t->skips = found && number_in(s, found, "found_inf", 0) == 1;
   t->results = fnzi_dec_arrays_room(s, t->nlists * t->count);
   for (size_t i = 0; s->status == FNZ_OK && i < t->count; i++)
     step_one(t, i, step);

@@ -56,32 +56,6 @@ static quantized by_tensors(fnzi_dec_steps *s) {
   return quantize(s, fnzi_dec_given_array(s, "self"), scale, quantize_given_one(s, "zero_point"));
 }
 
-/* Places of i32 are numbers that can be reached. */
-static void check_places(fnzi_dec_steps *s, const fnzi_krn_array *zero) {
-  int64_t least = fnzi_krn_named_int(s->call, "quant_min", 0),
-          most = fnzi_krn_named_int(s->call, "quant_max", 0);
-  const void *data = NULL;
-  if (!fnzi_dec_can_look(s) || fnzi_dec_array_dtype(zero) != FNZ_I32)
-    return;
-  s->status = fnzi_krn_dense_get_as(s->call, zero, FNZ_I64, &data);
-  for (int64_t i = 0; s->status == FNZ_OK && i < fnzi_dec_array_numel(zero); i++)
-    if (((const int64_t *)data)[i] < least || ((const int64_t *)data)[i] > most)
-      fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "zero_point %lld must lie from quant_min to quant_max",
-                      (long long)((const int64_t *)data)[i]);
-}
-
-/* Scales are 32-bit floats or bf16, zero points are i32, f32 or f16. */
-static void check_channels(fnzi_dec_steps *s) {
-  fnz_dtype scale = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "scale"));
-  fnz_dtype zero = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "zero_point"));
-  if (scale != FNZ_F32 && scale != FNZ_BF16)
-    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "scale is %s; it must be f32 or bf16",
-                    fnzi_dtype(scale)->name);
-  if (zero != FNZ_I32 && zero != FNZ_F32 && zero != FNZ_F16)
-    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "zero_point is %s; it must be i32, f32 or f16",
-                    fnzi_dtype(zero)->name);
-}
-
 static fnzi_krn_array *given_channels(fnzi_dec_steps *s, const char *name, const fnzi_krn_array *x,
                                       uint32_t axis) {
   fnzi_krn_array *a = fnzi_dec_given_array(s, name);
@@ -95,8 +69,27 @@ static fnzi_krn_array *given_channels(fnzi_dec_steps *s, const char *name, const
 static quantized by_channels(fnzi_dec_steps *s) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "self");
   uint32_t axis = fnzi_dec_given_dim(s, "axis", x);
-  check_channels(s);
-  check_places(s, fnzi_dec_given_array(s, "zero_point"));
+  /* Scales are 32-bit floats or bf16, zero points are i32, f32 or f16. */
+  fnz_dtype scales = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "scale"));
+  fnz_dtype zeros = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "zero_point"));
+  if (scales != FNZ_F32 && scales != FNZ_BF16)
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "scale is %s; it must be f32 or bf16",
+                    fnzi_dtype(scales)->name);
+  if (zeros != FNZ_I32 && zeros != FNZ_F32 && zeros != FNZ_F16)
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "zero_point is %s; it must be i32, f32 or f16",
+                    fnzi_dtype(zeros)->name);
+  /* Places of i32 are numbers that can be reached. */
+  const fnzi_krn_array *zero = fnzi_dec_given_array(s, "zero_point");
+  int64_t least = fnzi_krn_named_int(s->call, "quant_min", 0),
+          most = fnzi_krn_named_int(s->call, "quant_max", 0);
+  const void *data = NULL;
+  if (fnzi_dec_can_look(s) && fnzi_dec_array_dtype(zero) == FNZ_I32) {
+    s->status = fnzi_krn_dense_get_as(s->call, zero, FNZ_I64, &data);
+    for (int64_t i = 0; s->status == FNZ_OK && i < fnzi_dec_array_numel(zero); i++)
+      if (((const int64_t *)data)[i] < least || ((const int64_t *)data)[i] > most)
+        fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "zero_point %lld must lie from quant_min to quant_max",
+                        (long long)((const int64_t *)data)[i]);
+  }
   fnzi_krn_array *scale = fnzi_dec_cast(s, given_channels(s, "scale", x, axis), FNZ_F32);
   return quantize(s, x, scale, given_channels(s, "zero_point", x, axis));
 }

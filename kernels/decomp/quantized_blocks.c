@@ -187,10 +187,6 @@ typedef struct chosen {
   array *scale, *zero;
 } chosen;
 
-static double middle_of(double least, double most) {
-  return trunc((most + least + 1) / 2);
-}
-
 /* Blocks whose zero is in the middle: the greatest in size is the end of the range, or, without
  * clipping, whichever end is nearer. */
 static chosen choose_symmetric(fnzi_dec_steps *s, array *const ends[2], range r, bool clips,
@@ -205,7 +201,8 @@ static chosen choose_symmetric(fnzi_dec_steps *s, array *const ends[2], range r,
           *above = STEP(div__Scalar, V(ends[1]), F(most));
     c.scale = STEP(where__self, V(STEP(gt__Tensor, V(below), V(above))), V(below), V(above));
   }
-  c.zero = STEP(full_like, V(c.scale), I((int64_t)middle_of(least, most)));
+  const double middle = trunc((most + least + 1) / 2);
+  c.zero = STEP(full_like, V(c.scale), I((int64_t)middle));
   c.scale = STEP(clamp, V(c.scale), F(eps));
   return c;
 }
@@ -218,22 +215,6 @@ static chosen choose_asymmetric(fnzi_dec_steps *s, array *const ends[2], range r
   return (chosen){scale, STEP(clamp, V(zero), r.least, r.most)};
 }
 
-static double least_normal(fnz_dtype dtype) {
-  return dtype == FNZ_F64 ? 0x1p-1022 : dtype == FNZ_F16 ? 0x1p-14 : 0x1p-126;
-}
-
-/* Eager asks for the least normal number of the type where no eps is given. */
-static double given_eps(fnzi_dec_steps *s, const array *x) {
-  fnz_dtype dtype = fnzi_dec_array_dtype(x);
-  bool is_given = fnzi_krn_named(s->call, "eps")->tag != FNZ_ARG_NONE;
-  if (!x)
-    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT, "input is None; it needs a tensor");
-  if (!is_given && !fnzi_is_float(dtype))
-    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "input is %s; give an eps, or cast it to floats",
-                    fnzi_dtype(dtype)->name);
-  return fnzi_krn_named_float(s->call, "eps", least_normal(dtype));
-}
-
 DECOMP(blocks_choose) {
   array *x = fnzi_dec_given_array(s, "input"), *ends[2];
   const char *type = fnzi_krn_named_string(s->call, "mapping_type");
@@ -241,7 +222,15 @@ DECOMP(blocks_choose) {
        keeps = fnzi_krn_named_bool(s->call, "keepdim", false);
   fnz_dtype dtype = fnzi_dec_array_dtype(x);
   range r = given_range(s, "target_dtype", fnzi_krn_named_dtype(s->call, "target_dtype", FNZ_I8));
-  double eps = given_eps(s, x);
+  /* Eager asks for the least normal number of the type where no eps is given. */
+  bool is_given = fnzi_krn_named(s->call, "eps")->tag != FNZ_ARG_NONE;
+  if (!x)
+    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT, "input is None; it needs a tensor");
+  if (!is_given && !fnzi_is_float(dtype))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "input is %s; give an eps, or cast it to floats",
+                    fnzi_dtype(dtype)->name);
+  const double least_normal = dtype == FNZ_F64 ? 0x1p-1022 : dtype == FNZ_F16 ? 0x1p-14 : 0x1p-126;
+  double eps = fnzi_krn_named_float(s->call, "eps", least_normal);
   if (!asymmetric && !clips && strcmp(type, "SYMMETRIC_NO_CLIPPING_ERR") != 0)
     fnzi_dec_refuse(
         s, FNZ_CLASS_ARGUMENT,

@@ -49,26 +49,24 @@ static void put(fnz_dtype dtype, void *data, int64_t at, double value) {
                        &value);
 }
 
-/* Row i has the weights of all elements of the input for element i of the result. */
-static void fill_weights(const axis *a, fnz_dtype dtype, void *data) {
-  double wide = a->scale >= 1 ? a->scale : 1, support = a->radius * wide;
-  for (int64_t i = 0; i < a->out; i++) {
-    double center = a->scale * ((double)i + 0.5), sum = 0;
-    int64_t from = within(a, center - support + 0.5), to = within(a, center + support + 0.5);
-    for (int64_t k = from; k < to; k++)
-      sum += a->filter(((double)k - center + 0.5) / wide);
-    for (int64_t k = from; k < to && sum != 0; k++)
-      put(dtype, data, i * a->in + k, a->filter(((double)k - center + 0.5) / wide) / sum);
-  }
-}
-
 /* A size that stays is not filtered, whatever factor is given. */
 static fnzi_krn_array *weights(fnzi_dec_steps *s, const axis *a, fnz_dtype dtype) {
   if (a->in == a->out)
     return STEP(eye, I(a->in), DTYPE(dtype));
   fnzi_krn_array *w = STEP(zeros, INTS(a->out, a->in), DTYPE(dtype));
-  if (w && fnzi_dec_can_look(s))
-    fill_weights(a, dtype, fnzi_krn_array_data(w));
+  if (w && fnzi_dec_can_look(s)) {
+    /* Row i has the weights of all elements of the input for element i of the result. */
+    void *data = fnzi_krn_array_data(w);
+    double wide = a->scale >= 1 ? a->scale : 1, support = a->radius * wide;
+    for (int64_t i = 0; i < a->out; i++) {
+      double center = a->scale * ((double)i + 0.5), sum = 0;
+      int64_t from = within(a, center - support + 0.5), to = within(a, center + support + 0.5);
+      for (int64_t k = from; k < to; k++)
+        sum += a->filter(((double)k - center + 0.5) / wide);
+      for (int64_t k = from; k < to && sum != 0; k++)
+        put(dtype, data, i * a->in + k, a->filter(((double)k - center + 0.5) / wide) / sum);
+    }
+  }
   return w;
 }
 

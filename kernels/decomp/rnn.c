@@ -317,14 +317,6 @@ static void read_sequence(fnzi_dec_steps *s, fnzi_krn_array *data, sequence *q) 
                     (long long)sum, (long long)fnzi_dec_array_size(data, 0));
 }
 
-/* Sizes do not depend on what batch_sizes holds. */
-static void packed_shapes(fnzi_dec_steps *s, const network *n, fnzi_krn_array *data) {
-  int64_t width = fnzi_dec_array_size(n->h, 2) * (int64_t)n->directions;
-  fnzi_krn_array *out = STEP(new_empty, V(data), INTS(fnzi_dec_array_size(data, 0), width));
-  const state last = {n->h, n->c};
-  give_all(s, n, out, last);
-}
-
 static void packed(fnzi_dec_steps *s, cell_fn *cell) {
   network n;
   sequence q = {0};
@@ -335,7 +327,11 @@ static void packed(fnzi_dec_steps *s, cell_fn *cell) {
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "data has %u dimensions; it needs 2",
                     fnzi_dec_array_rank(data));
   if (!fnzi_dec_can_look(s)) {
-    packed_shapes(s, &n, data);
+    /* Sizes do not depend on what batch_sizes holds. */
+    int64_t width = fnzi_dec_array_size(n.h, 2) * (int64_t)n.directions;
+    fnzi_krn_array *all = STEP(new_empty, V(data), INTS(fnzi_dec_array_size(data, 0), width));
+    last = (state){n.h, n.c};
+    give_all(s, &n, all, last);
     return;
   }
   read_sequence(s, data, &q);

@@ -81,16 +81,6 @@ DECOMP(bartlett_window) {
   give_window(s, &w, STEP(minimum, V(up), V(down)));
 }
 
-/* I0 of `beta` is its power series: with terms below an ulp of the sum behind. */
-static double bessel(double beta) {
-  double sum = 1, term = 1, quarter = beta * beta / 4;
-  for (int k = 1; term > sum * 1e-17 && k < 10000; k++) {
-    term *= quarter / ((double)k * (double)k);
-    sum += term;
-  }
-  return sum;
-}
-
 /* I0 over half an ellipse, divided by its value in the middle. */
 DECOMP(kaiser_window) {
   window w;
@@ -102,5 +92,11 @@ DECOMP(kaiser_window) {
   at = STEP(square, V(STEP(div__Scalar, V(at), F(middle))));
   at = STEP(sqrt, V(STEP(rsub__Scalar, V(at), I(1))));
   at = STEP(i0, V(STEP(mul__Scalar, V(at), F(beta))));
-  give_window(s, &w, STEP(div__Scalar, V(at), F(bessel(beta))));
+  /* I0 of `beta` is its power series: with terms below an ulp of the sum behind. */
+  double sum = 1, term = 1, quarter = beta * beta / 4;
+  for (int k = 1; term > sum * 1e-17 && k < 10000; k++) {
+    term *= quarter / ((double)k * (double)k);
+    sum += term;
+  }
+  give_window(s, &w, STEP(div__Scalar, V(at), F(sum)));
 }

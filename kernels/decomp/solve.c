@@ -84,17 +84,14 @@ DECOMP(lu_three) {
 }
 
 /* --- Solutions --------------------------------------------------------------------------- */
-/* A right side that is a vector for each matrix. */
-static bool is_vector(const fnzi_krn_array *a, const fnzi_krn_array *b) {
-  bool same = b && a && fnzi_dec_array_rank(b) + 1 == fnzi_dec_array_rank(a);
-  for (uint32_t d = 0; same && d < fnzi_dec_array_rank(b); d++)
-    same = fnzi_dec_array_size(a, d) == fnzi_dec_array_size(b, d);
-  return fnzi_dec_array_rank(b) == 1 || same;
-}
-
 static fnzi_krn_array *solve(fnzi_dec_steps *s, factored *f) {
   fnzi_krn_array *a = fnzi_dec_given_array(s, "A"), *b = fnzi_dec_given_array(s, "B");
-  bool left = fnzi_krn_named_bool(s->call, "left", true), vector = is_vector(a, b);
+  bool left = fnzi_krn_named_bool(s->call, "left", true);
+  /* The right side may be a vector for each matrix. */
+  bool vector = b && a && fnzi_dec_array_rank(b) + 1 == fnzi_dec_array_rank(a);
+  for (uint32_t d = 0; vector && d < fnzi_dec_array_rank(b); d++)
+    vector = fnzi_dec_array_size(a, d) == fnzi_dec_array_size(b, d);
+  vector = vector || fnzi_dec_array_rank(b) == 1;
   if (vector && !left)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
                     "B is a vector for each matrix; it must stand on the right");

@@ -147,13 +147,6 @@ DECOMP(cov) {
                                      fnzi_dec_given_array(s, "aweights")));
 }
 
-/* Both parts of complex numbers cut off at -1 and 1. */
-static fnzi_krn_array *statistics_clamped(fnzi_dec_steps *s, fnzi_krn_array *c) {
-  if (!fnzi_is_complex(fnzi_dec_array_dtype(c)))
-    return STEP(clamp, V(c), I(-1), I(1));
-  return STEP(view_as_complex, V(STEP(clamp, V(STEP(view_as_real, V(c))), I(-1), I(1))));
-}
-
 DECOMP(corrcoef) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "self");
   check_variables(s, x);
@@ -168,7 +161,12 @@ DECOMP(corrcoef) {
     variance = STEP(select_copy__int, V(STEP(view_as_real, V(variance))), I(-1), I(0));
   fnzi_krn_array *deviation = STEP(sqrt, V(variance));
   c = DIV(DIV(c, RESHAPED(deviation, count, 1)), RESHAPED(deviation, 1, count));
-  fnzi_dec_result_give(s, statistics_clamped(s, c));
+  /* Both parts of complex numbers are cut off at -1 and 1. */
+  if (fnzi_is_complex(fnzi_dec_array_dtype(c)))
+    c = STEP(view_as_complex, V(STEP(clamp, V(STEP(view_as_real, V(c))), I(-1), I(1))));
+  else
+    c = STEP(clamp, V(c), I(-1), I(1));
+  fnzi_dec_result_give(s, c);
 }
 
 /* --- Means and areas --------------------------------------------------------------------- */
