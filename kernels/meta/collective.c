@@ -12,19 +12,17 @@ static fnz_status group_size(const fnzi_krn_call *call, int64_t *out) {
                               (long long)*out);
 }
 
-/* Row by row, with the first size by the rule; a number has one row. */
-static fnz_status add_rows(fnzi_krn_call *call, const fnz_geometry *from, size_rule *rule) {
-  int64_t sizes[FNZ_MAX_RANK] = {1};
-  for (uint32_t d = 0; d < from->rank; d++)
-    sizes[d] = from->sizes[d];
-  FNZ_TRY(rule(call, from, &sizes[0]));
-  return fnzi_shape_add(call, from->dtype, from->rank ? from->rank : 1, sizes, NULL);
-}
-
 /* Not a copy of them for each row. */
 static __attribute__((noinline)) fnz_status each_by(fnzi_krn_call *call, size_rule *rule) {
-  for (size_t k = 0; k < fnzi_meta_sent_count(call); k++)
-    FNZ_TRY(add_rows(call, &fnzi_meta_sent(call, k)->geometry, rule));
+  for (size_t k = 0; k < fnzi_meta_sent_count(call); k++) {
+    /* Row by row, with the first size by the rule; a number has one row. */
+    const fnz_geometry *from = &fnzi_meta_sent(call, k)->geometry;
+    int64_t sizes[FNZ_MAX_RANK] = {1};
+    for (uint32_t d = 0; d < from->rank; d++)
+      sizes[d] = from->sizes[d];
+    FNZ_TRY(rule(call, from, &sizes[0]));
+    FNZ_TRY(fnzi_shape_add(call, from->dtype, from->rank ? from->rank : 1, sizes, NULL));
+  }
   return FNZ_OK;
 }
 

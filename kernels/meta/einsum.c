@@ -27,38 +27,20 @@ static uint8_t label_of(char c) {
   return (uint8_t)(c <= 'Z' ? c - 'A' : c - 'a' + 26);
 }
 
-static fnz_status read_item(reader *r, term *t) {
-  bool dots = strncmp(r->at, "...", 3) == 0;
-  if (t->count == MAX_ITEMS || (dots && t->has_ellipsis) || (!dots && !fnzi_is_letter(*r->at)))
-    return malformed(r);
-  t->has_ellipsis = t->has_ellipsis || dots;
-  t->items[t->count++] = dots ? ELLIPSIS : label_of(*r->at);
-  r->at += dots ? 3 : 1;
-  return FNZ_OK;
-}
-
 static fnz_status read_term(reader *r, term *t) {
-  while (*r->at && *r->at != ',' && strncmp(r->at, "->", 2) != 0)
-    if (*r->at == ' ')
+  while (*r->at && *r->at != ',' && strncmp(r->at, "->", 2) != 0) {
+    if (*r->at == ' ') {
       r->at++;
-    else
-      FNZ_TRY(read_item(r, t));
-  return FNZ_OK;
-}
-
-/* Without an arrow: the ellipsis, then every letter that appears once, in order. */
-static void imply_output(reader *r) {
-  uint8_t seen[FNZI_EINSUM_LETTERS] = {0};
-  for (uint32_t k = 0; k < r->count; k++)
-    for (uint32_t i = 0; i < r->terms[k].count; i++) {
-      uint8_t item = r->terms[k].items[i];
-      if (item != ELLIPSIS && seen[item] < 2)
-        seen[item]++;
+    } else {
+      bool dots = strncmp(r->at, "...", 3) == 0;
+      if (t->count == MAX_ITEMS || (dots && t->has_ellipsis) || (!dots && !fnzi_is_letter(*r->at)))
+        return malformed(r);
+      t->has_ellipsis = t->has_ellipsis || dots;
+      t->items[t->count++] = dots ? ELLIPSIS : label_of(*r->at);
+      r->at += dots ? 3 : 1;
     }
-  r->out.items[r->out.count++] = ELLIPSIS;
-  for (uint8_t i = 0; i < FNZI_EINSUM_LETTERS; i++)
-    if (seen[i] == 1 && r->out.count < MAX_ITEMS)
-      r->out.items[r->out.count++] = i;
+  }
+  return FNZ_OK;
 }
 
 static fnz_status read_equation(reader *r) {
@@ -72,7 +54,18 @@ static fnz_status read_equation(reader *r) {
     r->at++;
   }
   if (!*r->at) {
-    imply_output(r);
+    /* Without an arrow: the ellipsis, then every letter that appears once, in order. */
+    uint8_t seen[FNZI_EINSUM_LETTERS] = {0};
+    for (uint32_t k = 0; k < r->count; k++)
+      for (uint32_t i = 0; i < r->terms[k].count; i++) {
+        uint8_t item = r->terms[k].items[i];
+        if (item != ELLIPSIS && seen[item] < 2)
+          seen[item]++;
+      }
+    r->out.items[r->out.count++] = ELLIPSIS;
+    for (uint8_t i = 0; i < FNZI_EINSUM_LETTERS; i++)
+      if (seen[i] == 1 && r->out.count < MAX_ITEMS)
+        r->out.items[r->out.count++] = i;
     return FNZ_OK;
   }
   r->at += 2;
@@ -97,20 +90,6 @@ static fnz_status expand(const reader *r, const term *t, uint32_t dots, fnzi_met
 
 static const fnz_geometry *operand(const fnzi_krn_call *call, uint32_t k) {
   return &fnzi_krn_arg_array(&fnzi_krn_named(call, "tensors")->u.list[k])->geometry;
-}
-
-static fnz_status count_ellipsis(reader *r) {
-  for (uint32_t k = 0; k < r->count; k++) {
-    const term *t = &r->terms[k];
-    uint32_t rank = operand(r->call, k)->rank, letters = t->count - t->has_ellipsis;
-    if (t->has_ellipsis ? rank < letters : rank != letters)
-      return fnzi_krn_call_refuse(r->call, FNZ_CLASS_BOUNDS,
-                                  "operand %u has rank %u, the equation names %u dimensions", k,
-                                  rank, letters);
-    if (rank - letters > r->ellipsis)
-      r->ellipsis = rank - letters;
-  }
-  return FNZ_OK;
 }
 
 static fnz_status take_sizes(fnzi_krn_call *call, fnzi_meta_einsum *e, uint32_t k) {
@@ -149,7 +128,16 @@ fnz_status fnzi_meta_einsum_read(fnzi_krn_call *call, fnzi_meta_einsum *out) {
   if (r->count != fnzi_krn_named(call, "tensors")->count)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "the equation has %u operands, %u are given",
                                 r->count, fnzi_krn_named(call, "tensors")->count);
-  FNZ_TRY(count_ellipsis(r));
+  for (uint32_t k = 0; k < r->count; k++) {
+    const term *t = &r->terms[k];
+    uint32_t rank = operand(r->call, k)->rank, letters = t->count - t->has_ellipsis;
+    if (t->has_ellipsis ? rank < letters : rank != letters)
+      return fnzi_krn_call_refuse(r->call, FNZ_CLASS_BOUNDS,
+                                  "operand %u has rank %u, the equation names %u dimensions", k,
+                                  rank, letters);
+    if (rank - letters > r->ellipsis)
+      r->ellipsis = rank - letters;
+  }
   out->count = r->count;
   for (uint32_t i = 0; i < FNZI_EINSUM_LABELS; i++)
     out->sizes[i] = 1;

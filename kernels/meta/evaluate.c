@@ -233,18 +233,14 @@ fnz_status fnzi_meta_evaluate_memory(fnzi_krn_call *call, const fnzi_kernel *row
 }
 
 /* --- The steps --------------------------------------------------------------------------- */
-static bool has_complex_result(const fnzi_krn_call *call) {
-  for (size_t k = 0; k < call->noutputs; k++)
-    if (call->outputs[k] && fnzi_is_complex(call->outputs[k]->geometry.dtype))
-      return true;
-  return false;
-}
-
 static fnz_status find_shape(fnzi_krn_call *call, const fnzi_kernel *row) {
   FNZ_TRY(row->shape(call));
   /* Pointwise rows promote by their numbers; elsewhere a complex one has no place in real results.
    */
-  if (!promotes(row) && !has_complex_result(call))
+  bool has_complex = false;
+  for (size_t k = 0; !has_complex && k < call->noutputs; k++)
+    has_complex = call->outputs[k] && fnzi_is_complex(call->outputs[k]->geometry.dtype);
+  if (!promotes(row) && !has_complex)
     for (size_t i = 0; i < call->op->nparams; i++)
       if (call->args[i].tag == FNZ_ARG_COMPLEX && call->args[i].u.list[1].u.f != 0)
         return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,

@@ -82,23 +82,19 @@ static fnz_status check_mask(fnzi_krn_call *call, const int64_t *sizes, uint32_t
   return FNZ_OK;
 }
 
-/* Eager's fused kernel wants four dimensions, and neighbours along the width. */
-static bool is_fused(const fnzi_krn_call *call, uint32_t rank) {
-  bool fused = rank == 4;
-  for (size_t i = 0; fused && i < 3; i++) {
-    const fnz_geometry *g = fnzi_krn_call_geometry(call, i);
-    fused = g->rank == 4 && g->strides[3] == 1;
-  }
-  return fused;
-}
-
 /* `fused`: the result lies in memory as the query does. */
 static fnz_status attention_add_result(fnzi_krn_call *call, int64_t *sizes, uint32_t *rank,
                                        bool fused) {
   const fnz_geometry *q = fnzi_krn_call_geometry(call, 0);
   FNZ_TRY(attend(call, sizes, rank));
   FNZ_TRY(check_mask(call, sizes, *rank));
-  fused = (fused || is_fused(call, *rank)) && *rank == q->rank;
+  /* Eager's fused kernel wants four dimensions, and neighbours along the width. */
+  bool fits = *rank == 4;
+  for (size_t i = 0; fits && i < 3; i++) {
+    const fnz_geometry *g = fnzi_krn_call_geometry(call, i);
+    fits = g->rank == 4 && g->strides[3] == 1;
+  }
+  fused = (fused || fits) && *rank == q->rank;
   const fnz_geometry like = {.rank = *rank, .sizes = sizes, .strides = q->strides};
   return fused ? fnzi_shape_add_like(call, q->dtype, &like)
                : fnzi_shape_add(call, q->dtype, *rank, sizes, NULL);

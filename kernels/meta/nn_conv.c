@@ -16,18 +16,6 @@ static fnz_status padding(fnzi_krn_call *call, fnzi_meta_conv *c) {
   return FNZ_OK;
 }
 
-static fnz_status conv_check_numbers(fnzi_krn_call *call, const fnzi_meta_conv *c) {
-  for (uint32_t i = 0; i < c->spatial; i++)
-    if (c->stride[i] < 1 || c->dilation[i] < 1 || c->left[i] < 0 || c->kernel[i] < 1)
-      return fnzi_krn_call_refuse(
-          call, FNZ_CLASS_BOUNDS,
-          "dimension %u: kernel %lld, stride %lld and dilation %lld must be positive "
-          "and padding %lld not negative",
-          i, (long long)c->kernel[i], (long long)c->stride[i], (long long)c->dilation[i],
-          (long long)c->left[i]);
-  return FNZ_OK;
-}
-
 static fnz_status conv_check_channels(fnzi_krn_call *call, fnzi_meta_conv *c,
                                       const fnz_geometry *weight) {
   int64_t first = weight->sizes[0], second = weight->sizes[1];
@@ -107,7 +95,14 @@ fnz_status fnzi_meta_conv_read(fnzi_krn_call *call, fnzi_meta_conv *out) {
   FNZ_TRY(fnzi_krn_named_ints_of(call, "stride", c.spatial, 1, c.stride));
   FNZ_TRY(fnzi_krn_named_ints_of(call, "dilation", c.spatial, 1, c.dilation));
   FNZ_TRY(padding(call, &c));
-  FNZ_TRY(conv_check_numbers(call, &c));
+  for (uint32_t i = 0; i < c.spatial; i++)
+    if (c.stride[i] < 1 || c.dilation[i] < 1 || c.left[i] < 0 || c.kernel[i] < 1)
+      return fnzi_krn_call_refuse(
+          call, FNZ_CLASS_BOUNDS,
+          "dimension %u: kernel %lld, stride %lld and dilation %lld must be positive "
+          "and padding %lld not negative",
+          i, (long long)c.kernel[i], (long long)c.stride[i], (long long)c.dilation[i],
+          (long long)c.left[i]);
   FNZ_TRY(conv_check_channels(call, &c, weight));
   FNZ_TRY(conv_count_places(call, &c));
   *out = c;

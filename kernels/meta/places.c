@@ -73,24 +73,7 @@ static fnz_status too_many(const finder *f) {
                               "more indices than the %u dimensions of self", f->self->place.rank);
 }
 
-static int64_t count_true(const uint8_t *mask, int64_t count) {
-  int64_t n = 0;
-  for (int64_t i = 0; i < count; i++)
-    n += mask[i] != 0;
-  return n;
-}
-
 enum { TRUTHS = 256 };
-
-/* Places of a run along the last dimension, without a branch, as truths are hard to foresee. */
-static int64_t true_in_run(const uint8_t *bits, int64_t count, int64_t *places) {
-  int64_t n = 0;
-  for (int64_t i = 0; i < count; i++) {
-    places[n] = i;
-    n += bits[i] != 0;
-  }
-  return n;
-}
 
 void fnzi_meta_true_places(const fnz_geometry *mask, const uint8_t *bits, int64_t *const *places,
                            int64_t step) {
@@ -100,7 +83,12 @@ void fnzi_meta_true_places(const fnz_geometry *mask, const uint8_t *bits, int64_
   for (int64_t from = 0, count; from < total; from += count) {
     int64_t start = from % row;
     count = row - start < TRUTHS ? row - start : TRUTHS;
-    int64_t n = true_in_run(bits + from, count, run);
+    /* Places of a run along the last dimension, without a branch, as truths are hard to foresee. */
+    int64_t n = 0;
+    for (int64_t i = 0; i < count; i++) {
+      run[n] = i;
+      n += bits[from + i] != 0;
+    }
     for (uint32_t d = 0; d < last; d++)
       for (int64_t k = 0; k < n; k++)
         places[d][(at + k) * step] = index[d];
@@ -116,7 +104,9 @@ void fnzi_meta_true_places(const fnz_geometry *mask, const uint8_t *bits, int64_
 static fnz_status split_mask(finder *f, const fnz_geometry *mask, const uint8_t *bits) {
   int64_t *size, *places[FNZ_MAX_RANK];
   FNZI_NEW(&f->call->scratch, 1, &size);
-  *size = count_true(bits, fnz_geometry_numel(mask));
+  *size = 0;
+  for (int64_t i = 0, count = fnz_geometry_numel(mask); i < count; i++)
+    *size += bits[i] != 0;
   for (uint32_t i = 0; i < mask->rank; i++)
     FNZI_NEW(&f->call->scratch, *size, &places[i]);
   fnzi_meta_true_places(mask, bits, places, 1);

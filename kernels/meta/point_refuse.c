@@ -20,19 +20,6 @@ static bool is_bool_or_truth(const fnz_arg *operand) {
   return is_bool(operand) || operand->tag == FNZ_ARG_BOOL;
 }
 
-/* Eager looks at both operands of a subtraction before they become what it computes in. */
-static fnz_status check_subtraction(const fnzi_krn_call *call, const fnzi_meta_point_choice *what) {
-  static const char *const names[] = {"rsub", "rsub_scaled", "sub", "sub_scaled"};
-  bool subtracts = false;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    subtracts = subtracts || (*what->name == *names[i] && strcmp(what->name, names[i]) == 0);
-  if (!subtracts || (!is_bool_or_truth(what->operands[0]) && !is_bool_or_truth(what->operands[1])))
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
-                              "subtracts with a bool, as PyTorch refuses it; use logical_xor or "
-                              "logical_not, or convert");
-}
-
 /* Words that choose a row of point_ops.def; a row that no word has chosen takes only `plain`. */
 static fnz_status check_word(const fnzi_krn_call *call, const fnzi_meta_point_choice *what) {
   static const struct {
@@ -67,7 +54,16 @@ fnz_status fnzi_meta_point_check_types(const fnzi_krn_call *call,
   if (adds)
     FNZ_TRY(fnzi_krn_factor_check(call, "alpha", what->compute));
   FNZ_TRY(check_word(call, what));
-  return check_subtraction(call, what);
+  /* Eager looks at both operands of a subtraction before they become what it computes in. */
+  static const char *const names[] = {"rsub", "rsub_scaled", "sub", "sub_scaled"};
+  bool subtracts = false;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    subtracts = subtracts || (*what->name == *names[i] && strcmp(what->name, names[i]) == 0);
+  if (!subtracts || (!is_bool_or_truth(what->operands[0]) && !is_bool_or_truth(what->operands[1])))
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                              "subtracts with a bool, as PyTorch refuses it; use logical_xor or "
+                              "logical_not, or convert");
 }
 
 /* --- Without kernels --------------------------------------------------------------------- */

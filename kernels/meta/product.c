@@ -135,8 +135,12 @@ static fnz_status add_found(fnzi_krn_call *call, const fnz_geometry *sorted) {
                         wanted ? wanted->geometry.sizes : NULL, NULL);
 }
 
-/* Both have the same dimensions but for the last one, or the sorted ones are one row. */
-static fnz_status check_rows(fnzi_krn_call *call, const fnz_geometry *sorted) {
+fnz_status fnzi_shape_searchsorted(fnzi_krn_call *call) {
+  const fnz_geometry *sorted = fnzi_krn_call_geometry(call, 0);
+  const fnzi_krn_array *sorter = fnzi_krn_named_array(call, "sorter");
+  const char *side = fnzi_krn_named_string(call, "side");
+  bool right = fnzi_krn_named_bool(call, "right", false);
+  /* Both have the same dimensions but for the last one, or the sorted ones are one row. */
   const fnzi_krn_array *wanted = fnzi_krn_named_array(call, "self");
   uint32_t rank = wanted ? wanted->geometry.rank : 0;
   bool fits = sorted->rank == 1 || (sorted->rank && sorted->rank == rank);
@@ -148,15 +152,6 @@ static fnz_status check_rows(fnzi_krn_call *call, const fnz_geometry *sorted) {
         "the sorted numbers, of rank %u, must have one dimension or those of the "
         "wanted, of rank %u, but for the last",
         sorted->rank, rank);
-  return FNZ_OK;
-}
-
-fnz_status fnzi_shape_searchsorted(fnzi_krn_call *call) {
-  const fnz_geometry *sorted = fnzi_krn_call_geometry(call, 0);
-  const fnzi_krn_array *sorter = fnzi_krn_named_array(call, "sorter");
-  const char *side = fnzi_krn_named_string(call, "side");
-  bool right = fnzi_krn_named_bool(call, "right", false);
-  FNZ_TRY(check_rows(call, sorted));
   if (*side && strcmp(side, "left") != 0 && strcmp(side, "right") != 0)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "side is %s, it must be left or right", side);
   if (right && strcmp(side, "left") == 0)

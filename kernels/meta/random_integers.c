@@ -73,16 +73,12 @@ static int64_t as_held(fnz_dtype dtype, int64_t v) {
   return d < -0x1p63 ? INT64_MIN : d >= 0x1p63 ? INT64_MAX : (int64_t)d;
 }
 
-static int log2_of(int64_t v) {
-  int n = 0;
-  for (uint64_t left = v < 0 ? 0 - (uint64_t)v : (uint64_t)v; left >>= 1;)
-    n++;
-  return n;
-}
-
 /* The distance of neighbours near a number. */
 static int64_t gap_at(fnz_dtype dtype, int64_t v) {
-  int n = log2_of(v) - digits_of(dtype) + 1;
+  int log2 = 0;
+  for (uint64_t left = v < 0 ? 0 - (uint64_t)v : (uint64_t)v; left >>= 1;)
+    log2++;
+  int n = log2 - digits_of(dtype) + 1;
   return n > 0 ? (int64_t)1 << n : 1;
 }
 

@@ -60,12 +60,6 @@ static bool over_layer_norm(fnzi_krn_call *call, fnzi_meta_row *out) {
 
 /* --- What groups take in -----------------------------------------------------------------------
  */
-/* Eager adds up in the order of memory, and that is the order of rows. */
-static bool sums_in_order(const fnzi_krn_call *call) {
-  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
-  return fnzi_is_contiguous(g) || !fnzi_is_dense(g);
-}
-
 static fnz_dtype row_dtype_of(const fnzi_krn_call *call) {
   return fnzi_krn_call_geometry(call, 0)->dtype;
 }
@@ -80,7 +74,10 @@ static bool has_types(const fnzi_krn_call *call, fnz_dtype result) {
 /* takes_<types>() of row_ops.def. */
 static bool takes_sums(const fnzi_krn_call *call) {
   fnz_dtype dtype = row_dtype_of(call);
-  return dtype != FNZ_BOOL && sums_in_order(call) && has_types(call, dtype);
+  /* Eager adds up in the order of memory, and that is the order of rows. */
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
+  bool in_order = fnzi_is_contiguous(g) || !fnzi_is_dense(g);
+  return dtype != FNZ_BOOL && in_order && has_types(call, dtype);
 }
 
 static bool takes_folds(const fnzi_krn_call *call) {
