@@ -2,7 +2,10 @@
  * the one route by which it is served. */
 #include "kernels/eager/eager.h"
 
-static fnz_status dispatch_take_args(fnzi_mem_job *job, const fnz_request *request, fnz_arg *args) {
+static fnz_status serve(fnzi_mem_job *job, const fnz_request *request) {
+  fnz_arg *args;
+  FNZ_TRY(fnzi_mem_route_find(job->m, job->op, &job->route));
+  FNZI_NEW(job->scratch, job->op->nparams, &args);
   const fnzi_krn_call call = {.ctx = job->ctx, .op = job->op};
   FNZ_TRY(fnzi_meta_args_fill(&call, request, args));
   for (size_t i = 0; i < job->op->nparams; i++)
@@ -13,14 +16,6 @@ static fnz_status dispatch_take_args(fnzi_mem_job *job, const fnz_request *reque
     if (a && !a->eager)
       FNZ_TRY(fnzi_mem_array_make_eager(job->m, job->ctx, a));
   }
-  return FNZ_OK;
-}
-
-static fnz_status serve(fnzi_mem_job *job, const fnz_request *request) {
-  fnz_arg *args;
-  FNZ_TRY(fnzi_mem_route_find(job->m, job->op, &job->route));
-  FNZI_NEW(job->scratch, job->op->nparams, &args);
-  FNZ_TRY(dispatch_take_args(job, request, args));
   return job->route->serve(job);
 }
 

@@ -27,23 +27,6 @@ fnz_status fnzi_mem_list_number(fnz_context *ctx, const fnz_op *op, const fnzi_k
   return FNZ_OK;
 }
 
-/* The length that all lists have. */
-static fnz_status list_length(const fnzi_mem_job *job, uint32_t *out) {
-  bool seen = false;
-  *out = 0;
-  for (size_t i = 0; i < job->op->nparams; i++) {
-    const fnz_arg *arg = &job->args[i];
-    if (!job->op->params[i].is_list || arg->tag != FNZ_ARG_LIST)
-      continue;
-    if (seen && arg->count != *out)
-      return fnzi_mem_job_fail(job, FNZ_CLASS_BOUNDS, "%s has %u items, the list before has %u",
-                               job->op->params[i].name, arg->count, *out);
-    *out = arg->count;
-    seen = true;
-  }
-  return FNZ_OK;
-}
-
 static fnz_status element_arg(const fnzi_mem_job *job, const fnz_op *element, size_t i, uint32_t k,
                               fnz_arg *out) {
   *out = i < job->op->nparams ? job->args[i] : fnzi_arg_get(element, NULL, 0, i);
@@ -78,8 +61,19 @@ static fnz_status do_element(fnzi_mem_job *job, uint32_t k) {
 }
 
 fnz_status fnzi_serve_list(fnzi_mem_job *job) {
-  uint32_t length;
-  FNZ_TRY(list_length(job, &length));
+  /* The length that all lists have. */
+  uint32_t length = 0;
+  bool seen = false;
+  for (size_t i = 0; i < job->op->nparams; i++) {
+    const fnz_arg *arg = &job->args[i];
+    if (!job->op->params[i].is_list || arg->tag != FNZ_ARG_LIST)
+      continue;
+    if (seen && arg->count != length)
+      return fnzi_mem_job_fail(job, FNZ_CLASS_BOUNDS, "%s has %u items, the list before has %u",
+                               job->op->params[i].name, arg->count, length);
+    length = arg->count;
+    seen = true;
+  }
   for (uint32_t k = 0; k < length; k++)
     FNZ_TRY(do_element(job, k));
   return FNZ_OK;

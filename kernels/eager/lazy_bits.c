@@ -36,13 +36,6 @@ void fnzi_mem_job_drop(const fnzi_mem_job *job, fnzi_krn_array **temporaries, si
     fnzi_krn_array_release(job->ctx, temporaries[i]);
 }
 
-static size_t count_bits(const fnz_arg *args, size_t nargs) {
-  size_t count = 0;
-  FNZI_EACH_ARG(each, args, nargs)
-    count += has_bits(each.arg);
-  return count;
-}
-
 static fnz_status replace_bits(const fnzi_mem_job *job, fnz_arg *args, size_t nargs,
                                fnzi_krn_array **temporaries, size_t *count) {
   FNZI_EACH_ARG(each, args, nargs) {
@@ -58,7 +51,9 @@ static fnz_status replace_bits(const fnzi_mem_job *job, fnz_arg *args, size_t na
 fnz_status fnzi_mem_job_plain_args(const fnzi_mem_job *job, const fnz_op *op, const fnz_arg *args,
                                    const fnz_arg **out, fnzi_krn_array ***temporaries,
                                    size_t *count) {
-  size_t bits = count_bits(args, op->nparams);
+  size_t bits = 0;
+  FNZI_EACH_ARG(each, args, op->nparams)
+    bits += has_bits(each.arg);
   fnz_arg *copy;
   *out = args;
   *count = 0;

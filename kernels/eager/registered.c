@@ -56,18 +56,6 @@ bool fnzi_mem_route_donor(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_
 }
 
 /* --- Plain kernels ---------------------------------------------------------------------------- */
-static fnz_status refuse_bits(const fnzi_mem_job *job) {
-  for (size_t i = 0; i < job->op->nparams; i++) {
-    const fnzi_krn_array *a = fnzi_krn_arg_array(&job->args[i]);
-    bool matters = job->op->params[i].is_write || job->op->is_view;
-    if (a && matters && (a->geometry.is_conj || a->geometry.is_neg))
-      return fnzi_mem_job_fail(job, FNZ_CLASS_UNSUPPORTED,
-                               "%s is a lazy conjugate or negative; resolve it before",
-                               job->op->params[i].name);
-  }
-  return FNZ_OK;
-}
-
 static fnz_status own_plain(fnzi_mem_job *job, const fnzi_krn_call *call) {
   for (size_t k = 0; k < call->noutputs; k++) {
     fnzi_krn_array *out = call->outputs[k];
@@ -93,7 +81,14 @@ static fnz_status do_plain(fnzi_mem_job *job, const fnz_arg *args) {
 }
 
 fnz_status fnzi_serve_plain(fnzi_mem_job *job) {
-  FNZ_TRY(refuse_bits(job));
+  for (size_t i = 0; i < job->op->nparams; i++) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(&job->args[i]);
+    bool matters = job->op->params[i].is_write || job->op->is_view;
+    if (a && matters && (a->geometry.is_conj || a->geometry.is_neg))
+      return fnzi_mem_job_fail(job, FNZ_CLASS_UNSUPPORTED,
+                               "%s is a lazy conjugate or negative; resolve it before",
+                               job->op->params[i].name);
+  }
   return fnzi_mem_job_on_args(job, do_plain);
 }
 

@@ -3,16 +3,6 @@
 #include "kernels/eager/eager.h"
 #include "schema/facts/facts.h"
 
-/* via's parameters are the first ones of op, so that no argument must be looked up by its name. */
-static bool same_params(const fnz_op *op, const fnz_op *via) {
-  if (via->nparams > op->nparams)
-    return false;
-  for (size_t i = 0; i < via->nparams; i++)
-    if (strcmp(op->params[i].name, via->params[i].name) != 0)
-      return false;
-  return true;
-}
-
 static void route_row(fnzi_mem_route *route, const fnzi_kernel *row, fnzi_serve_fn *serve) {
   route->row = row;
   route->serve = serve;
@@ -86,22 +76,6 @@ static bool route_kernel(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_r
   return true;
 }
 
-/* The flags of the functional operator in facts.def. */
-static void route_strictness(fnzi_mem_route *route) {
-  const fnz_op *op = fnzi_op_canonical(route->via);
-  if (op->kind != FNZI_KIND_FUNCTIONAL)
-    return;
-  route->alike = fnzi_op_uncast(op);
-  for (size_t k = 0; k < FNZI_FACT_ROWS; k++) {
-    const fnzi_fact *f = fnzi_fact_of(op, k);
-    route->strictness |= (f->exact ? FNZI_ROUTE_EXACT : 0u) | (f->casts ? FNZI_ROUTE_CASTS : 0u) |
-                         (f->apart ? FNZI_ROUTE_APART : 0u) | (f->rigid ? FNZI_ROUTE_RIGID : 0u) |
-                         (f->quiet ? FNZI_ROUTE_QUIET : 0u);
-    route->not_bool |= fnzi_fact_bits(op, f->not_bool);
-    route->floats |= fnzi_fact_bits(op, f->floats);
-  }
-}
-
 static void choose(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_route *route) {
   route->via = op;
   route->row = fnzi_meta_row_find(m, op);
@@ -110,22 +84,27 @@ static void choose(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_route *
                route_kernel(m, op, route) || fnzi_mem_route_donor(m, op, route);
   if (!found)
     route->serve = fnzi_serve_refuse;
-  route->same_args = same_params(op, route->via);
+  /* via's parameters are the first ones of op: no argument must be looked up by its name. */
+  route->same_args = route->via->nparams <= op->nparams;
+  for (size_t i = 0; route->same_args && i < route->via->nparams; i++)
+    route->same_args = strcmp(op->params[i].name, route->via->params[i].name) == 0;
   route->may_write = fnzi_mutation_find(op) != FNZI_MUTATION_NONE;
-  if (!route->registered)
-    route_strictness(route);
-}
-
-static fnz_status reserve_routes(fnzi_krn_machine *m) {
-  if (m->routes)
-    return FNZ_OK;
-  size_t bytes = fnz_op_count() * sizeof *m->routes;
-  fnzi_mem_route **routes = fnzi_resize(m->ctx, NULL, 0, bytes);
-  if (!routes)
-    return fnzi_no_memory(m->ctx);
-  memset(routes, 0, bytes);
-  m->routes = routes;
-  return FNZ_OK;
+  if (!route->registered) {
+    /* The flags of the functional operator in facts.def. */
+    const fnz_op *whole = fnzi_op_canonical(route->via);
+    if (whole->kind == FNZI_KIND_FUNCTIONAL) {
+      route->alike = fnzi_op_uncast(whole);
+      for (size_t k = 0; k < FNZI_FACT_ROWS; k++) {
+        const fnzi_fact *f = fnzi_fact_of(whole, k);
+        route->strictness |=
+            (f->exact ? FNZI_ROUTE_EXACT : 0u) | (f->casts ? FNZI_ROUTE_CASTS : 0u) |
+            (f->apart ? FNZI_ROUTE_APART : 0u) | (f->rigid ? FNZI_ROUTE_RIGID : 0u) |
+            (f->quiet ? FNZI_ROUTE_QUIET : 0u);
+        route->not_bool |= fnzi_fact_bits(whole, f->not_bool);
+        route->floats |= fnzi_fact_bits(whole, f->floats);
+      }
+    }
+  }
 }
 
 /* The route of a custom operator lasts for one call: the operator may end before the backend. */
@@ -133,7 +112,14 @@ static fnz_status make_route(fnzi_krn_machine *m, const fnz_op *op, const fnzi_m
   size_t i;
   bool lasts = fnzi_meta_op_index(op, &i);
   fnzi_mem_route *route = lasts ? NULL : m->passing;
-  FNZ_TRY(reserve_routes(m));
+  if (!m->routes) {
+    size_t bytes = fnz_op_count() * sizeof *m->routes;
+    fnzi_mem_route **routes = fnzi_resize(m->ctx, NULL, 0, bytes);
+    if (!routes)
+      return fnzi_no_memory(m->ctx);
+    memset(routes, 0, bytes);
+    m->routes = routes;
+  }
   if (!route)
     FNZI_NEW(&m->lasting, 1, &route);
   *route = (fnzi_mem_route){.generation = m->generation};

@@ -166,26 +166,22 @@ static fnz_status unsafe_view(fnzi_mem_job *job) {
 }
 
 /* --- Windows ----------------------------------------------------------------------------- */
-static fnz_status fill_window(fnzi_mem_job *job, const fnzi_krn_array *self,
-                              const fnz_geometry *window) {
-  fnzi_krn_array *diagonal, *same;
-  FNZ_TRY(fnzi_mem_array_window(job->m, job->ctx, self->storage, window, &diagonal));
-  const fnz_arg args[] = {{.tag = FNZ_ARG_VALUE, .u.value = fnzi_krn_array_handle(diagonal)},
-                          job->args[1]};
-  fnz_status status = fnzi_mem_job_part_of_one(job, fnzi_ops_find("fill_.Scalar"), args, &same);
-  if (status == FNZ_OK)
-    fnzi_krn_array_release(job->ctx, same);
-  fnzi_krn_array_release(job->ctx, diagonal);
-  return status;
-}
-
 static fnz_status fill_windows(fnzi_mem_job *job) {
   fnzi_krn_array *self;
   fnzi_mutation_windows at;
   FNZ_TRY(tensor_named(job, "self", &self));
   FNZ_TRY(fnzi_mutation_windows_find(job->ctx, NULL, job->op, job->args, &self->geometry, &at));
-  for (size_t k = 0; k < at.count; k++)
-    FNZ_TRY(fill_window(job, self, &at.windows[k]));
+  for (size_t k = 0; k < at.count; k++) {
+    fnzi_krn_array *diagonal, *same;
+    FNZ_TRY(fnzi_mem_array_window(job->m, job->ctx, self->storage, &at.windows[k], &diagonal));
+    const fnz_arg args[] = {{.tag = FNZ_ARG_VALUE, .u.value = fnzi_krn_array_handle(diagonal)},
+                            job->args[1]};
+    fnz_status status = fnzi_mem_job_part_of_one(job, fnzi_ops_find("fill_.Scalar"), args, &same);
+    if (status == FNZ_OK)
+      fnzi_krn_array_release(job->ctx, same);
+    fnzi_krn_array_release(job->ctx, diagonal);
+    FNZ_TRY(status);
+  }
   return fnzi_mem_job_give_again(job, self);
 }
 

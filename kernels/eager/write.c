@@ -312,7 +312,19 @@ static fnz_status keep_reading(writing *w, const fnzi_krn_array *target) {
   return FNZ_OK;
 }
 
-static fnz_status fit_targets(writing *w) {
+static fnz_status write_evaluate(writing *w) {
+  const fnzi_kernel *row = w->job->route->row;
+  if ((w->call.op->tags & FNZI_TAG_RANDOM) && !(w->job->op->tags & FNZI_TAG_GENERATED)) {
+    /* Random numbers are drawn into the strides of the targets, but by what PyTorch generated. */
+    const fnz_geometry **expected;
+    FNZI_NEW(&w->call.scratch, w->ntargets, &expected);
+    for (size_t k = 0; k < w->ntargets; k++)
+      FNZ_TRY(fnzi_strided_like(&w->call.scratch, &w->targets[k]->geometry, &expected[k]));
+    w->call.expected = expected;
+    w->call.nexpected = w->ntargets;
+  }
+  FNZ_TRY(fnzi_meta_evaluate_shape(&w->call, row));
+  FNZ_TRY(check_targets(w));
   for (size_t k = 0; k < w->ntargets; k++) {
     const fnzi_krn_array *result = w->call.outputs[w->nplain + k];
     if (result && !fnzi_same_sizes(&w->targets[k]->geometry, &result->geometry))
@@ -321,28 +333,6 @@ static fnz_status fit_targets(writing *w) {
   for (size_t k = 0; k < w->ntargets; k++)
     if (w->call.outputs[w->nplain + k])
       FNZ_TRY(fit(w, k, &w->call.outputs[w->nplain + k]->geometry));
-  return FNZ_OK;
-}
-
-/* Random numbers are drawn into the strides of the targets, but by what PyTorch generated. */
-static fnz_status expect_strides(writing *w) {
-  const fnz_geometry **expected;
-  if (!(w->call.op->tags & FNZI_TAG_RANDOM) || (w->job->op->tags & FNZI_TAG_GENERATED))
-    return FNZ_OK;
-  FNZI_NEW(&w->call.scratch, w->ntargets, &expected);
-  for (size_t k = 0; k < w->ntargets; k++)
-    FNZ_TRY(fnzi_strided_like(&w->call.scratch, &w->targets[k]->geometry, &expected[k]));
-  w->call.expected = expected;
-  w->call.nexpected = w->ntargets;
-  return FNZ_OK;
-}
-
-static fnz_status write_evaluate(writing *w) {
-  const fnzi_kernel *row = w->job->route->row;
-  FNZ_TRY(expect_strides(w));
-  FNZ_TRY(fnzi_meta_evaluate_shape(&w->call, row));
-  FNZ_TRY(check_targets(w));
-  FNZ_TRY(fit_targets(w));
   if (!w->call.has_data)
     return FNZ_OK;
   fnzi_krn_call *call = &w->call;

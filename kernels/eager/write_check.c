@@ -70,12 +70,6 @@ static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
   return fnzi_mem_array_same_window(a, c->target) ? &c->target->geometry : &a->geometry;
 }
 
-/* Creating operators fill what they are given with one number. */
-static bool is_created(const fnzi_mem_job *job) {
-  const fnzi_kernel *row = job->route->row;
-  return row && row->run == FNZI_RUN_create && !fnzi_mem_job_is_generated(job);
-}
-
 /* The operands that eager's loop reads, and whether it does before it writes there. copy_ does not
  * read its target. */
 static size_t find_reads(checking *c, const fnz_geometry *seen[FNZI_LOOP_READS]) {
@@ -103,7 +97,10 @@ static fnz_status check_self(checking *c, fnzi_arena *scratch, const uint32_t **
   const fnz_geometry *seen[FNZI_LOOP_READS];
   uint32_t *order;
   fnzi_loop *loop = c->call.elementwise && !c->resizes ? &c->loop : NULL;
-  if (!fnzi_mem_array_overlaps_itself(c->target) || is_created(c->job))
+  /* Creating operators fill what they are given with one number. */
+  const fnzi_kernel *row = c->job->route->row;
+  bool is_created = row && row->run == FNZI_RUN_create && !fnzi_mem_job_is_generated(c->job);
+  if (!fnzi_mem_array_overlaps_itself(c->target) || is_created)
     return FNZ_OK;
   size_t count = find_reads(c, seen);
   FNZ_TRY(fnzi_mutation_loop_reads(scratch, &c->call, g, seen, count, &c->loop));
