@@ -15,9 +15,14 @@ static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
   return arg->u.value == 0 ? NULL : &fnzi_hash_value_of(arg->u.value)->g;
 }
 
-/* dtype=None, and the dtype that the result has anyhow, are the same. A program that records
- * another one for the result than it can have is refused, as it is over numbers. */
-static fnz_status say_dtype(const fnzi_hash_call *h, fnz_arg *args) {
+static fnz_status perform(fnzi_hash_call *h) {
+  bool done;
+  fnz_arg *args;
+  FNZI_NEW(&h->arena, h->op->nparams, &args);
+  for (size_t i = 0; i < h->op->nparams; i++)
+    args[i] = fnzi_arg_get(h->op, h->call->args, h->call->nargs, i);
+  /* dtype=None, and the dtype that the result has anyhow, are the same. A program that records
+   * another one for the result than it can have is refused, as it is over numbers. */
   int at = fnzi_unsaid_dtype(h->op, args);
   const fnz_geometry *g =
       h->call->expected == NULL || h->capacity == 0 ? NULL : h->call->expected[0];
@@ -28,16 +33,6 @@ static fnz_status say_dtype(const fnzi_hash_call *h, fnz_arg *args) {
                      h->op->name, fnzi_dtype(own)->name, fnzi_dtype(g->dtype)->name);
   if (at >= 0 && (known || g != NULL))
     args[at] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = own};
-  return FNZ_OK;
-}
-
-static fnz_status perform(fnzi_hash_call *h) {
-  bool done;
-  fnz_arg *args;
-  FNZI_NEW(&h->arena, h->op->nparams, &args);
-  for (size_t i = 0; i < h->op->nparams; i++)
-    args[i] = fnzi_arg_get(h->op, h->call->args, h->call->nargs, i);
-  FNZ_TRY(say_dtype(h, args));
   h->args = args;
   FNZ_TRY(fnzi_hash_move(h, &done));
   if (done)

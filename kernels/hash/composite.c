@@ -29,21 +29,6 @@ static fnz_status collect(fnzi_hash_call *h, tensors *t) {
   return FNZ_OK;
 }
 
-/* All views of an item; only the last one may have several windows. */
-static fnz_status give(fnzi_hash_call *h, const fnzi_composite_item *item, const tensors *t) {
-  const fnz_geometry *at = t->geometries[item->tensor];
-  size_t count = 1;
-  for (size_t k = 0; k < item->nsteps; k++) {
-    fnz_geometry *windows;
-    FNZ_TRY(fnzi_view_forward((fnzi_int_space){NULL, &h->arena}, fnzi_view_find(item->steps[k].op),
-                              &item->steps[k], at, &windows, &count));
-    at = windows;
-  }
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_hash_pull(h, t->data[item->tensor], &at[i]));
-  return FNZ_OK;
-}
-
 fnz_status fnzi_hash_composite(fnzi_hash_call *h, bool *done) {
   const fnzi_composite_row *row = fnz_op_is_view(h->op) ? fnzi_composite_find(h->op) : NULL;
   const fnzi_op_call call = {h->op, h->args, h->op->nparams};
@@ -60,7 +45,20 @@ fnz_status fnzi_hash_composite(fnzi_hash_call *h, bool *done) {
     for (size_t s = 0; s < r.items[k].nsteps; s++)
       views = views && fnzi_view_find(r.items[k].steps[s].op);
   *done = views;
-  for (size_t k = 0; *done && k < r.count; k++)
-    FNZ_TRY(give(h, &r.items[k], &t));
+  for (size_t k = 0; *done && k < r.count; k++) {
+    /* All views of an item; only the last one may have several windows. */
+    const fnzi_composite_item *item = &r.items[k];
+    const fnz_geometry *at = t.geometries[item->tensor];
+    size_t count = 1;
+    for (size_t j = 0; j < item->nsteps; j++) {
+      fnz_geometry *windows;
+      FNZ_TRY(fnzi_view_forward((fnzi_int_space){NULL, &h->arena},
+                                fnzi_view_find(item->steps[j].op), &item->steps[j], at, &windows,
+                                &count));
+      at = windows;
+    }
+    for (size_t i = 0; i < count; i++)
+      FNZ_TRY(fnzi_hash_pull(h, t.data[item->tensor], &at[i]));
+  }
   return FNZ_OK;
 }

@@ -74,18 +74,6 @@ static const struct {
     {FNZI_ATEN_new_empty_strided, NULL, 0, false},
 };
 
-static fnz_status constants_fill(fnzi_hash_call *h, const fnz_arg *number, bool like) {
-  fnzi_hash_value *self = NULL, *out;
-  fnzi_cell cells[16];
-  if (like)
-    FNZ_TRY(fnzi_hash_input(h, 0, &self));
-  FNZ_TRY(fnzi_hash_result(h, self == NULL ? NULL : &self->g, &out));
-  fnzi_hash_number(h->hasher, number, out->g.dtype, cells);
-  for (size_t i = 0; i < out->ncells; i += out->unit)
-    memcpy(out->cells + i, cells, out->unit * sizeof *cells);
-  return FNZ_OK;
-}
-
 fnz_status fnzi_hash_constant(fnzi_hash_call *h, bool *done) {
   const uint16_t place = fnzi_op_place(h->op);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -98,7 +86,15 @@ fnz_status fnzi_hash_constant(fnzi_hash_call *h, bool *done) {
     *done = number.tag != FNZ_ARG_VALUE;
     if (!*done)
       return FNZ_OK;
-    return constants_fill(h, &number, rows[i].like);
+    fnzi_hash_value *self = NULL, *out;
+    fnzi_cell cells[16];
+    if (rows[i].like)
+      FNZ_TRY(fnzi_hash_input(h, 0, &self));
+    FNZ_TRY(fnzi_hash_result(h, self == NULL ? NULL : &self->g, &out));
+    fnzi_hash_number(h->hasher, &number, out->g.dtype, cells);
+    for (size_t k = 0; k < out->ncells; k += out->unit)
+      memcpy(out->cells + k, cells, out->unit * sizeof *cells);
+    return FNZ_OK;
   }
   *done = false;
   return FNZ_OK;

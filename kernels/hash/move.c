@@ -105,16 +105,6 @@ static void flip(const fnzi_hash_backend *hasher, const fnz_geometry *g, bool co
 /* --- Views ---------------------------------------------------------------------------------------
  */
 
-/* The cells of a row, one after the other. */
-static void pull_row(const fnzi_hash_walk *w, const fnzi_cell *cells, size_t unit, fnzi_cell *to) {
-  const fnzi_cell *from = cells + (size_t)w->place * unit;
-  if (w->step == 1)
-    memcpy(to, from, (size_t)w->length * unit * sizeof *to);
-  else
-    for (int64_t k = 0; k < w->length; k++, to += unit)
-      memcpy(to, from + k * w->step * (int64_t)unit, unit * sizeof *to);
-}
-
 static fnz_status pull_cells(fnzi_hash_call *h, fnzi_hash_value *base, const fnz_geometry *window) {
   fnzi_hash_value *out;
   fnzi_hash_walk w;
@@ -122,7 +112,14 @@ static fnz_status pull_cells(fnzi_hash_call *h, fnzi_hash_value *base, const fnz
   FNZ_TRY(fnzi_hash_result_like(h, window, &out));
   fnzi_cell *to = out->cells;
   for (fnzi_hash_walk_start(&w, window); w.left > 0; fnzi_hash_walk_next(&w)) {
-    pull_row(&w, base->cells, out->unit, to);
+    /* The cells of a row, one after the other. */
+    fnzi_cell *next = to;
+    const fnzi_cell *from = base->cells + (size_t)w.place * out->unit;
+    if (w.step == 1)
+      memcpy(next, from, (size_t)w.length * out->unit * sizeof *next);
+    else
+      for (int64_t k = 0; k < w.length; k++, next += out->unit)
+        memcpy(next, from + k * w.step * (int64_t)out->unit, out->unit * sizeof *next);
     to += (size_t)w.length * out->unit;
   }
   for (size_t i = 0; (window->is_conj || window->is_neg) && i < out->ncells; i += out->unit)
@@ -153,20 +150,6 @@ static fnz_status view(fnzi_hash_call *h, const fnzi_view *row) {
 
 /* --- Scatters ------------------------------------------------------------------------------------
  */
-
-/* Arguments: base, source, then the arguments of the view through which it writes. */
-static fnz_status scatter_window(fnzi_hash_call *h, const fnz_op *view, const fnz_geometry *base,
-                                 fnz_geometry **out) {
-  fnz_arg *args;
-  size_t count;
-  FNZI_NEW(&h->arena, view->nparams, &args);
-  args[0] = h->args[0];
-  for (size_t i = 1; i < view->nparams; i++)
-    args[i] = h->args[i + 1];
-  const fnzi_op_call call = {view, args, view->nparams};
-  return fnzi_view_forward((fnzi_int_space){NULL, &h->arena}, fnzi_view_find(view), &call, base,
-                           out, &count);
-}
 
 /* Dimensions of both in the order in which eager's loop writes the window. */
 typedef struct turned {
@@ -247,7 +230,16 @@ static fnz_status scatter(fnzi_hash_call *h, const fnz_op *view) {
   FNZ_TRY(fnzi_hash_input(h, 0, &base));
   FNZ_TRY(fnzi_hash_input(h, 1, &source));
   FNZ_TRY(fnzi_hash_dense(h, base, &g));
-  FNZ_TRY(scatter_window(h, view, &g, &window));
+  /* Arguments: base, source, then the arguments of the view through which it writes. */
+  fnz_arg *args;
+  size_t count;
+  FNZI_NEW(&h->arena, view->nparams, &args);
+  args[0] = h->args[0];
+  for (size_t i = 1; i < view->nparams; i++)
+    args[i] = h->args[i + 1];
+  const fnzi_op_call call = {view, args, view->nparams};
+  FNZ_TRY(fnzi_view_forward((fnzi_int_space){NULL, &h->arena}, fnzi_view_find(view), &call, &g,
+                            &window, &count));
   FNZ_TRY(check(h, window, base));
   if (!fnzi_same_sizes(window, &source->g))
     return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "",
