@@ -97,19 +97,6 @@ static void convert_imaginary(const fnzi_krn_conversion *c, char *dst, const cha
     memset(dst + to_bytes + i * c->to_stride, 0, to_bytes);
 }
 
-/* A bool from a complex number also looks at the imaginary part. */
-static void complex_to_bool(const fnzi_krn_conversion *c, char *dst, const char *src,
-                            int64_t count) {
-  const fnzi_krn_conversion one = {FNZ_BOOL, part(c->from), 1, 1};
-  size_t half = fnzi_dtype(one.from)->bytes;
-  for (int64_t i = 0; i < count; i++) {
-    uint8_t real, imaginary;
-    run_pair(&one, (char *)&real, src + i * c->from_stride, 1);
-    run_pair(&one, (char *)&imaginary, src + i * c->from_stride + half, 1);
-    dst[i * c->to_stride] = (char)(real | imaginary);
-  }
-}
-
 void fnzi_krn_convert(const fnzi_krn_conversion *c, void *to, const void *from, int64_t count) {
   const fnzi_krn_conversion parts = {part(c->to), part(c->from), c->to_stride, c->from_stride};
   if (c->to == c->from) {
@@ -119,7 +106,17 @@ void fnzi_krn_convert(const fnzi_krn_conversion *c, void *to, const void *from, 
   if (!fnzi_krn_can_convert(c->to, c->from))
     return;
   if (c->to == FNZ_BOOL && fnzi_is_complex(c->from)) {
-    complex_to_bool(c, to, from, count);
+    /* A bool from a complex number also looks at the imaginary part. */
+    char *dst = to;
+    const char *src = from;
+    const fnzi_krn_conversion one = {FNZ_BOOL, part(c->from), 1, 1};
+    size_t half = fnzi_dtype(one.from)->bytes;
+    for (int64_t i = 0; i < count; i++) {
+      uint8_t real, imaginary;
+      run_pair(&one, (char *)&real, src + i * c->from_stride, 1);
+      run_pair(&one, (char *)&imaginary, src + i * c->from_stride + half, 1);
+      dst[i * c->to_stride] = (char)(real | imaginary);
+    }
     return;
   }
   if (fnzi_krn_is_float8(parts.to) || fnzi_krn_is_float8(parts.from))

@@ -75,22 +75,6 @@ typedef struct passing {
   int64_t strides[FNZ_MAX_RANK];
 } passing;
 
-static fnz_status round_array(fnzi_krn_call *call, const fnzi_krn_array *from, fnz_dtype dtype,
-                              passing *out) {
-  const void *data;
-  FNZ_TRY(fnzi_krn_dense_in_order(call, from, dtype, &data, out->strides));
-  out->array = *from;
-  out->array.cell = fnzi_dtype(dtype)->bytes;
-  out->array.geometry.dtype = dtype;
-  out->array.geometry.strides = out->strides;
-  out->array.geometry.offset = 0;
-  out->array.place = out->array.geometry;
-  out->storage = (fnzi_krn_storage){.refs = 1, .data = (unsigned char *)(uintptr_t)data};
-  out->storage.bytes = (size_t)fnzi_krn_array_numel(from) * out->array.cell;
-  out->array.storage = &out->storage;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_krn_round_input(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = call->outputs[0]->place.dtype;
@@ -101,7 +85,17 @@ fnz_status fnzi_krn_round_input(fnzi_krn_call *call) {
     return FNZ_OK;
   FNZI_NEW(&call->scratch, 1, &copy);
   FNZI_NEW(&call->scratch, call->op->nparams, &args);
-  FNZ_TRY(round_array(call, self, dtype, copy));
+  const void *data;
+  FNZ_TRY(fnzi_krn_dense_in_order(call, self, dtype, &data, copy->strides));
+  copy->array = *self;
+  copy->array.cell = fnzi_dtype(dtype)->bytes;
+  copy->array.geometry.dtype = dtype;
+  copy->array.geometry.strides = copy->strides;
+  copy->array.geometry.offset = 0;
+  copy->array.place = copy->array.geometry;
+  copy->storage = (fnzi_krn_storage){.refs = 1, .data = (unsigned char *)(uintptr_t)data};
+  copy->storage.bytes = (size_t)fnzi_krn_array_numel(self) * copy->array.cell;
+  copy->array.storage = &copy->storage;
   memcpy(args, call->args, call->op->nparams * sizeof *args);
   args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = fnzi_krn_array_handle(&copy->array)};
   call->args = args;

@@ -198,13 +198,6 @@ static void transpose_tile(const fnzi_krn_loop *loop, char *dst, const char *src
                       src_stride);
 }
 
-/* Each line of the source is of another row, which no processor foresees. */
-static void expect_lines(const fnzi_krn_loop *loop, const char *src, int64_t from) {
-  uint32_t last = loop->rank - 1;
-  for (int64_t at = from; at < loop->sizes[last] && at < from + TILE; at++)
-    __builtin_prefetch(src + at * loop->strides[1][last]);
-}
-
 /* Tile after tile along the last dimension, at TILE places of the one before it. */
 static void transpose_strip(const fnzi_krn_loop *loop, size_t cell, int64_t strip) {
   uint32_t last = loop->rank - 1, row = last - 1;
@@ -219,7 +212,10 @@ static void transpose_strip(const fnzi_krn_loop *loop, size_t cell, int64_t stri
   }
   for (int64_t at = 0; at < loop->sizes[last]; at += TILE) {
     int64_t left = loop->sizes[last] - at;
-    expect_lines(loop, src, at + AHEAD);
+    /* Each line of the source is of another row, which no processor foresees. */
+    int64_t from = at + AHEAD;
+    for (int64_t ahead = from; ahead < loop->sizes[last] && ahead < from + TILE; ahead++)
+      __builtin_prefetch(src + ahead * loop->strides[1][last]);
     transpose_tile(loop, dst + at * loop->strides[0][last], src + at * loop->strides[1][last], rows,
                    left < TILE ? left : TILE, cell);
   }
@@ -251,20 +247,16 @@ static void share_strip(const void *user, int64_t i, int lane) {
   transpose_strip(s->loop, s->cell, i);
 }
 
-static void copy_transposed(const fnzi_krn_loop *loop, size_t cell, fnzi_krn_team *team) {
-  const strips all = {loop, cell};
-  int64_t count = (loop->sizes[loop->rank - 2] + TILE - 1) / TILE;
-  for (uint32_t i = 0; i + 2 < loop->rank; i++)
-    count *= loop->sizes[i];
-  fnzi_krn_share(total(loop) > CHUNK ? team : NULL, count, share_strip, &all);
-}
-
 void fnzi_krn_loop_copy(fnzi_krn_loop *loop, size_t cell, fnzi_krn_team *team) {
   if (total(loop) == 0)
     return;
   fnzi_krn_loop_normalise(loop, false);
   if (is_transposed(loop, (int64_t)cell)) {
-    copy_transposed(loop, cell, team);
+    const strips all = {loop, cell};
+    int64_t count = (loop->sizes[loop->rank - 2] + TILE - 1) / TILE;
+    for (uint32_t i = 0; i + 2 < loop->rank; i++)
+      count *= loop->sizes[i];
+    fnzi_krn_share(total(loop) > CHUNK ? team : NULL, count, share_strip, &all);
     return;
   }
   uint32_t last = loop->rank - 1;

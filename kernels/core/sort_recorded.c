@@ -42,38 +42,6 @@ static fnz_status record(fnzi_krn_call *call, const char *name, int64_t count, c
   return call->record->formula(call->record->user, &f);
 }
 
-/* A tile has whole rows, or a row whole tiles. */
-static fnz_status record_tiles(fnzi_krn_call *call, const fnzi_krn_recorded_sort *recorded,
-                               int64_t width) {
-  int64_t tiles = (recorded->length + width - 1) / width, rows, all;
-  operands o = {.nwindows = 3, .nresults = 2};
-  if (!fnzi_mul_i64(recorded->rows, tiles, &all))
-    return fnzi_no_memory(call->ctx);
-  rows = SORT_TILE / width;
-  write_integers(recorded, width, o.integers);
-  window_over(recorded, recorded->dtype, recorded->elements, &o.windows[0]);
-  window_over(recorded, FNZ_I64, recorded->keys, &o.windows[1]);
-  window_over(recorded, FNZ_I64, recorded->places, &o.windows[2]);
-  return record(call, "sorted", (all + rows - 1) / rows, &o);
-}
-
-/* From recorded's keys and places to other ones, which become recorded's. */
-static fnz_status record_merge(fnzi_krn_call *call, fnzi_krn_recorded_sort *recorded, int64_t run,
-                               const void *to[2]) {
-  int64_t runs = (recorded->length + run - 1) / run;
-  const void *from[] = {recorded->keys, recorded->places};
-  operands o = {.nwindows = 4, .nresults = 2};
-  write_integers(recorded, run, o.integers);
-  for (int k = 0; k < 2; k++) {
-    window_over(recorded, FNZ_I64, from[k], &o.windows[k]);
-    window_over(recorded, FNZ_I64, to[k], &o.windows[2 + k]);
-  }
-  recorded->keys = to[0], recorded->places = to[1];
-  to[0] = from[0], to[1] = from[1];
-  return record(call, "merged",
-                recorded->rows * runs * (run < recorded->keep ? run : recorded->keep), &o);
-}
-
 static fnz_status take_room(fnzi_krn_call *call, const fnzi_krn_recorded_sort *recorded,
                             const void **keys, const void **places) {
   void *data[2];
@@ -91,9 +59,32 @@ fnz_status fnzi_krn_sort_record(fnzi_krn_call *call, fnzi_krn_recorded_sort *rec
   FNZ_TRY(take_room(call, recorded, &recorded->keys, &recorded->places));
   if (width < recorded->length)
     FNZ_TRY(take_room(call, recorded, &other[0], &other[1]));
-  FNZ_TRY(record_tiles(call, recorded, width));
-  for (int64_t run = width; run < recorded->length; run *= 2)
-    FNZ_TRY(record_merge(call, recorded, run, other));
+  /* A tile has whole rows, or a row whole tiles. */
+  int64_t tiles = (recorded->length + width - 1) / width, rows, all;
+  operands sorting = {.nwindows = 3, .nresults = 2};
+  if (!fnzi_mul_i64(recorded->rows, tiles, &all))
+    return fnzi_no_memory(call->ctx);
+  rows = SORT_TILE / width;
+  write_integers(recorded, width, sorting.integers);
+  window_over(recorded, recorded->dtype, recorded->elements, &sorting.windows[0]);
+  window_over(recorded, FNZ_I64, recorded->keys, &sorting.windows[1]);
+  window_over(recorded, FNZ_I64, recorded->places, &sorting.windows[2]);
+  FNZ_TRY(record(call, "sorted", (all + rows - 1) / rows, &sorting));
+  for (int64_t run = width; run < recorded->length; run *= 2) {
+    /* From recorded's keys and places to other ones, which become recorded's. */
+    int64_t runs = (recorded->length + run - 1) / run;
+    const void *from[] = {recorded->keys, recorded->places};
+    operands o = {.nwindows = 4, .nresults = 2};
+    write_integers(recorded, run, o.integers);
+    for (int k = 0; k < 2; k++) {
+      window_over(recorded, FNZ_I64, from[k], &o.windows[k]);
+      window_over(recorded, FNZ_I64, other[k], &o.windows[2 + k]);
+    }
+    recorded->keys = other[0], recorded->places = other[1];
+    other[0] = from[0], other[1] = from[1];
+    FNZ_TRY(record(call, "merged",
+                   recorded->rows * runs * (run < recorded->keep ? run : recorded->keep), &o));
+  }
   return FNZ_OK;
 }
 

@@ -190,28 +190,6 @@ int fnzi_krn_team_lanes(const fnzi_krn_team *t) {
 }
 
 /* --- Sharing ------------------------------------------------------------------------------- */
-static void open_loop(fnzi_krn_team *t, int64_t count, fnzi_share_range_fn *body,
-                      const void *user) {
-  t->body = body;
-  t->user = user;
-  t->share = count / t->lanes / SHARES + 1;
-  for (int lane = 0; lane < t->lanes; lane++) {
-    t->parts[lane].end = count / t->lanes * (lane + 1) + count % t->lanes * (lane + 1) / t->lanes;
-    atomic_store_explicit(&t->parts[lane].next, lane ? t->parts[lane - 1].end : 0,
-                          memory_order_relaxed);
-  }
-  atomic_fetch_add(&t->ticket, 1);
-}
-
-static void close_loop(fnzi_krn_team *t) {
-  atomic_fetch_add(&t->ticket, 1);
-  for (int i = 0; atomic_load(&t->inside); i++)
-    if (i < LOOKS_BACK)
-      pause_core();
-    else
-      sched_yield();
-}
-
 /* A loop within a loop has no helpers, who are all in the outer one. */
 void fnzi_krn_share_ranges(fnzi_krn_team *t, int64_t count, fnzi_share_range_fn *body,
                            const void *user) {
@@ -222,10 +200,23 @@ void fnzi_krn_share_ranges(fnzi_krn_team *t, int64_t count, fnzi_share_range_fn 
     return;
   }
   start_helpers(t);
-  open_loop(t, count, body, user);
+  t->body = body;
+  t->user = user;
+  t->share = count / t->lanes / SHARES + 1;
+  for (int lane = 0; lane < t->lanes; lane++) {
+    t->parts[lane].end = count / t->lanes * (lane + 1) + count % t->lanes * (lane + 1) / t->lanes;
+    atomic_store_explicit(&t->parts[lane].next, lane ? t->parts[lane - 1].end : 0,
+                          memory_order_relaxed);
+  }
+  atomic_fetch_add(&t->ticket, 1);
   wake(t);
   work(t, 0);
-  close_loop(t);
+  atomic_fetch_add(&t->ticket, 1);
+  for (int i = 0; atomic_load(&t->inside); i++)
+    if (i < LOOKS_BACK)
+      pause_core();
+    else
+      sched_yield();
 }
 
 typedef struct elements {
