@@ -16,13 +16,6 @@ static fnzi_krn_array *shared(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t head
                              : NULL;
 }
 
-/* A query that sees no key has weights of 0, not NaN. */
-static fnzi_krn_array *safe(fnzi_dec_steps *s, fnzi_krn_array *scores, fnzi_krn_array *weights) {
-  fnzi_krn_array *is_seen = STEP(ne__Scalar, V(scores), F(-INFINITY));
-  fnzi_krn_array *sees = STEP(any__dim, V(is_seen), I(-1), B(true));
-  return STEP(where__self, V(sees), V(weights), V(NUMBER(I(0), DTYPE_OF(weights))));
-}
-
 TAKE_APART(attention) {
   fnzi_krn_array *query = GIVEN("query"), *key = GIVEN("key"), *value = GIVEN("value");
   fnzi_krn_array *mask = GIVEN("attn_mask");
@@ -49,7 +42,12 @@ TAKE_APART(attention) {
   else if (mask)
     scores = fnzi_dec_cast(s, ADD(scores, mask), DTYPE_OF(query));
   fnzi_krn_array *weights = STEP(_softmax, V(scores), I(-1), B(false));
-  weights = has_mask ? safe(s, scores, weights) : weights;
+  if (has_mask) {
+    /* A query that sees no key has weights of 0, not NaN. */
+    fnzi_krn_array *is_seen = STEP(ne__Scalar, V(scores), F(-INFINITY));
+    fnzi_krn_array *sees = STEP(any__dim, V(is_seen), I(-1), B(true));
+    weights = STEP(where__self, V(sees), V(weights), V(NUMBER(I(0), DTYPE_OF(weights))));
+  }
   if (p != 0)
     weights = STEP(dropout, V(weights), F(p), B(true));
   GIVE(fnzi_dcm_product(s, weights, value));

@@ -47,14 +47,6 @@ static fnz_status excuse(const expansion *e, fnz_status status, const fnzi_dcm_w
   return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
 }
 
-/* The same way of the same operator is being walked: it would not end. */
-static bool is_circle(const expansion *e, const fnz_op *op, const fnzi_dcm_way *way) {
-  for (size_t i = 0; i < e->depth; i++)
-    if (e->levels[i].whole.op == op && e->levels[i].way == way->decompose)
-      return true;
-  return false;
-}
-
 /* Finds the values and calls that the read results depend on. A way may compute results that no
  * node reads. */
 static fnz_status find_needs(expansion *e, level *l) {
@@ -113,7 +105,11 @@ static fnz_status open(expansion *e, const fnzi_script_whole *whole, size_t nth,
     const fnzi_dcm_way way = fnzi_dcm_way_of_call(e->options, whole, nth);
     if (!way.expands || (nth && !e->is_strict))
       return FNZ_OK;
-    if (e->is_strict && (e->depth == DEEPEST || is_circle(e, whole->op, &way)))
+    /* The same way of the same operator is being walked: it would not end. */
+    bool is_circle = false;
+    for (size_t i = 0; !is_circle && i < e->depth; i++)
+      is_circle = e->levels[i].whole.op == whole->op && e->levels[i].way == way.decompose;
+    if (e->is_strict && (e->depth == DEEPEST || is_circle))
       continue;
     if (e->depth == DEEPEST)
       return fnzi_fail(e->ctx, FNZ_CLASS_INTERNAL, NULL, "%s is taken apart in a circle",
@@ -166,23 +162,6 @@ static fnz_status walk_call(expansion *e, bool *fits) {
   return FNZ_OK;
 }
 
-/* Drops the steps that the topmost call was decomposed to, and opens its next way. If it has none,
- * the call that it is a step of is next. */
-static fnz_status walk_back(expansion *e) {
-  bool opened = false;
-  while (e->depth && !opened) {
-    level *l = &e->levels[--e->depth];
-    fnzi_script_free(&l->script);
-    e->to->values.count = l->values;
-    e->to->calls.count = l->calls;
-    fnzi_script_whole whole = l->whole;
-    if (e->depth)
-      whole.geometries = e->to->values.data; /* which has moved as it grew */
-    FNZ_TRY(open(e, &whole, l->nth + 1, &opened));
-  }
-  return FNZ_OK;
-}
-
 /* The results of the script become the results of the call that it was opened for. */
 static fnz_status close_level(expansion *e) {
   level *l = &e->levels[--e->depth];
@@ -210,8 +189,21 @@ static fnz_status try_ways(expansion *e, const fnzi_script_whole *whole, bool *d
     const level *l = &e->levels[e->depth - 1];
     bool fits = true;
     FNZ_TRY(l->at < l->script.calls.count ? walk_call(e, &fits) : close_level(e));
-    if (!fits)
-      FNZ_TRY(walk_back(e));
+    if (!fits) {
+      /* The steps that the topmost call was decomposed to are dropped for its next way. If it has
+       * none, the call that it is a step of is next. */
+      bool opened = false;
+      while (e->depth && !opened) {
+        level *top = &e->levels[--e->depth];
+        fnzi_script_free(&top->script);
+        e->to->values.count = top->values;
+        e->to->calls.count = top->calls;
+        fnzi_script_whole next = top->whole;
+        if (e->depth)
+          next.geometries = e->to->values.data; /* which has moved as it grew */
+        FNZ_TRY(open(e, &next, top->nth + 1, &opened));
+      }
+    }
     *done = fits || e->depth;
   }
   return FNZ_OK;

@@ -8,20 +8,16 @@ static bool is_f32(const fnzi_krn_array *a) {
   return !a || DTYPE_OF(a) == FNZ_F32;
 }
 
-/* A batch norm by given statistics. */
-static bool is_taken(fnzi_dec_steps *s) {
-  const fnzi_krn_array *x = GIVEN("input");
-  bool trains = fnzi_op_param(s->call->op, "training") >= 0 && GIVEN_BOOL("training");
-  return !trains && RANK(x) > 2 && GIVEN("running_mean") && GIVEN("running_var") &&
-         is_f32(GIVEN("input")) && is_f32(GIVEN("weight")) && is_f32(GIVEN("bias")) &&
-         is_f32(GIVEN("running_mean")) && is_f32(GIVEN("running_var"));
-}
-
 /* x * scale + shift in one fused step, which is addcmul's. Statistics that such a norm does not
  * compute have no elements. */
 static void batch_norm(fnzi_dec_steps *s) {
   fnzi_krn_array *x = GIVEN("input");
-  if (!is_taken(s)) {
+  /* A batch norm by given statistics. */
+  bool trains = fnzi_op_param(s->call->op, "training") >= 0 && GIVEN_BOOL("training");
+  bool is_taken = !trains && RANK(x) > 2 && GIVEN("running_mean") && GIVEN("running_var") &&
+                  is_f32(GIVEN("input")) && is_f32(GIVEN("weight")) && is_f32(GIVEN("bias")) &&
+                  is_f32(GIVEN("running_mean")) && is_f32(GIVEN("running_var"));
+  if (!is_taken) {
     fnzi_dcm_nothing_to_mend(s);
     return;
   }

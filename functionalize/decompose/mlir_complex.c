@@ -158,14 +158,6 @@ static bool is_pairs(const fnzi_param *param, const fnz_arg *arg) {
   return fits;
 }
 
-static bool has_pairs_alone(const fnzi_dec_steps *s) {
-  const fnz_op *op = s->call->op;
-  bool fits = true;
-  for (size_t i = 0; i < op->nparams && fits; i++)
-    fits = is_pairs(&op->params[i], &s->call->args[i]);
-  return fits;
-}
-
 /* Dimensions that are counted from the end are one more away from it. */
 static fnz_arg complex_moved(const fnz_arg *dim) {
   return dim->tag == FNZ_ARG_INT && dim->u.i < 0 ? I(dim->u.i - 1) : *dim;
@@ -225,7 +217,10 @@ static void give_pairs(fnzi_dec_steps *s, fnzi_krn_array *pairs) {
 TAKE_APART(pairs) {
   const fnz_op *op = s->call->op;
   fnz_arg args[FNZI_DCM_MOST_ARGS];
-  if (!has_pairs_alone(s)) {
+  bool fits = true;
+  for (size_t i = 0; i < op->nparams && fits; i++)
+    fits = is_pairs(&op->params[i], &s->call->args[i]);
+  if (!fits) {
     fnzi_dcm_parts(s);
     return;
   }

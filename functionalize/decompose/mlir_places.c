@@ -185,11 +185,6 @@ TAKE_APART(select_scatter) {
 }
 
 /* --- indices ---------------------------------------------------------------------------------- */
-/* The number of dimensions that the index replaces: the rank of a mask, else 1. */
-static uint32_t dims_of(const fnzi_krn_array *index) {
-  return index && index->geometry.dtype == FNZ_BOOL ? index->geometry.rank : 1;
-}
-
 /* A negative index counts from the end; IREE writes elsewhere, to no memory of the tensor
  * (docs/iree/negative_index_put.mlir). */
 static fnzi_krn_array *wrapped(fnzi_dec_steps *s, fnzi_krn_array *index, int64_t size) {
@@ -257,7 +252,8 @@ TAKE_APART(index_put) {
   for (size_t i = 0; i < count && i < FNZ_MAX_RANK; i++) {
     index = fnzi_dec_given_item(s, "indices", i);
     all[i] = wrapped(s, index, SIZE(self, dim));
-    dim += dims_of(index);
+    /* The number of dimensions that the index replaces: the rank of a mask, else 1. */
+    dim += index && index->geometry.dtype == FNZ_BOOL ? index->geometry.rank : 1;
   }
   GIVE(STEP(_unsafe_index_put, V(self), fnzi_dec_values(s, all, count),
             V(kept_apart(s, self, values)), B(adds)));

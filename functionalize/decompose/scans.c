@@ -294,17 +294,6 @@ static fnz_status make_more(looper *l, uint32_t outer, uint32_t *out) {
 }
 
 /* --- an iteration ----------------------------------------------------------------------------- */
-static fnz_status put_slice(looper *l, const fnz_arg *into, const fnz_arg *at, const fnz_arg *slice,
-                            fnz_arg *out) {
-  const fnz_geometry *whole = geometry_at(l, l->graph, into), *g;
-  fnz_arg row;
-  FNZ_TRY(slice_geometry(l, whole, true, &g));
-  ADD_CALL(&row, g, unsqueeze, *slice, fnzi_arg_int(0));
-  ADD_CALL(out, whole, _unsafe_index_put, *into, list_of(at, 1), row,
-           (fnz_arg){.tag = FNZ_ARG_BOOL});
-  return FNZ_OK;
-}
-
 /* The nodes of a body, as a call that says nothing about gradients that matters. `args` has room
  * for two more in front. */
 static fnz_status call_body(looper *l, uint32_t body, fnz_arg *args, fnz_arg *results) {
@@ -358,9 +347,14 @@ static fnz_status make_iteration(looper *l, uint32_t outer, uint32_t *out) {
   ADD_CALL(&outputs[0], g, add__Scalar, in.all[0], one);
   for (uint32_t k = 0; k < l->ncarried; k++)
     outputs[1 + k] = results[k];
-  for (uint32_t k = 0; k < l->nstacks; k++)
-    FNZ_TRY(put_slice(l, &in.stacks[k], &at, &results[l->combines ? k : l->ncarried + k],
-                      &outputs[1 + l->ncarried + k]));
+  for (uint32_t k = 0; k < l->nstacks; k++) {
+    const fnz_geometry *whole = geometry_at(l, l->graph, &in.stacks[k]), *of_row;
+    fnz_arg row;
+    FNZ_TRY(slice_geometry(l, whole, true, &of_row));
+    ADD_CALL(&row, of_row, unsqueeze, results[l->combines ? k : l->ncarried + k], fnzi_arg_int(0));
+    ADD_CALL(&outputs[1 + l->ncarried + k], whole, _unsafe_index_put, in.stacks[k], list_of(&at, 1),
+             row, (fnz_arg){.tag = FNZ_ARG_BOOL});
+  }
   return give_outputs(l, outputs, 1 + l->ncarried + l->nstacks);
 }
 
@@ -410,19 +404,6 @@ static fnz_status add_start(looper *l, fnz_arg *start) {
   return FNZ_OK;
 }
 
-static fnz_status add_results(looper *l, fnz_arg *results, size_t count) {
-  size_t own = l->hop.results.count;
-  const fnz_geometry *g;
-  FNZ_TRY(number_geometry(l, FNZ_I64, 0, &g));
-  FNZ_TRY(add_result(l, "turns", g, &results[0]));
-  for (size_t k = 1; k < count - own; k++) {
-    const fnz_arg *body = &fnzi_graph_at(l->p, l->hop.bodies[0])->outputs[k - 1];
-    FNZ_TRY(add_result(l, "carried", geometry_at(l, l->hop.bodies[0], body), &results[k]));
-  }
-  memcpy(results + count - own, l->hop.results.args, own * sizeof *results);
-  return FNZ_OK;
-}
-
 static fnz_status add_loop(looper *l, uint32_t outer) {
   const fnzi_hop *hop = &l->hop;
   size_t ncarried = 1 + l->ncarried + l->nstacks, ncaptured = hop->xs.count + hop->captured.count;
@@ -438,7 +419,15 @@ static fnz_status add_loop(looper *l, uint32_t outer) {
   memcpy(captured, hop->xs.args, hop->xs.count * sizeof *captured);
   if (hop->captured.count)
     memcpy(captured + hop->xs.count, hop->captured.args, hop->captured.count * sizeof *captured);
-  FNZ_TRY(add_results(l, results, ncarried));
+  size_t own = l->hop.results.count;
+  const fnz_geometry *g;
+  FNZ_TRY(number_geometry(l, FNZ_I64, 0, &g));
+  FNZ_TRY(add_result(l, "turns", g, &results[0]));
+  for (size_t k = 1; k < ncarried - own; k++) {
+    const fnz_arg *output = &fnzi_graph_at(l->p, l->hop.bodies[0])->outputs[k - 1];
+    FNZ_TRY(add_result(l, "carried", geometry_at(l, l->hop.bodies[0], output), &results[k]));
+  }
+  memcpy(results + ncarried - own, l->hop.results.args, own * sizeof *results);
   fnz_arg args[] = {graph_arg(more), graph_arg(body), list_of(carried, ncarried),
                     list_of(captured, ncaptured)};
   return add_region(l, fnzi_hop_target(FNZI_HOP_WHILE_LOOP), args, 4, results, ncarried);

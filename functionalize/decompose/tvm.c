@@ -6,26 +6,21 @@
 #include "functionalize/decompose/ways.h"
 
 /* --- extremes --------------------------------------------------------------------------------- */
-/* Which dimensions are named, all where none are; and how many. */
-static size_t dims_named(fnzi_dec_steps *s, bool *named) {
-  const int64_t *dims = NULL;
-  size_t count = 0, found = 0;
-  int64_t rank = RANK(GIVEN("self"));
-  fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "dim", &dims, &count));
-  for (int64_t d = 0; s->status == FNZ_OK && d < rank; d++) {
-    named[d] = !count;
-    for (size_t i = 0; i < count; i++)
-      named[d] |= dims[i] == d || dims[i] + rank == d;
-    found += named[d];
-  }
-  return found;
-}
-
 /* The largest: of everything at once, or along one dimension after the other. The last dimension is
  * first: a dimension that is dropped moves all behind it. */
 static fnzi_krn_array *largest(fnzi_dec_steps *s, fnzi_krn_array *a) {
   bool named[FNZ_MAX_RANK], keeps = GIVEN_BOOL("keepdim");
-  size_t count = dims_named(s, named);
+  /* Which dimensions are named, all where none are; and how many. */
+  const int64_t *dims = NULL;
+  size_t given = 0, count = 0;
+  int64_t whole = RANK(GIVEN("self"));
+  fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "dim", &dims, &given));
+  for (int64_t d = 0; s->status == FNZ_OK && d < whole; d++) {
+    named[d] = !given;
+    for (size_t i = 0; i < given; i++)
+      named[d] |= dims[i] == d || dims[i] + whole == d;
+    count += named[d];
+  }
   int64_t rank = RANK(a);
   if (count == (size_t)rank && !keeps)
     return STEP(max, V(a));
@@ -96,15 +91,6 @@ static bool read_picks(fnzi_dec_steps *s, const fnzi_krn_array *self, picks *p) 
 /* The place of the common dimensions of the tensors in the result. */
 static size_t tvm_place_of(const picks *p) {
   return p->apart ? 0 : p->first;
-}
-
-/* The index of a dimension under `rank` dimensions: others have size 1, so it broadcasts. */
-static fnzi_krn_array *spread(fnzi_dec_steps *s, fnzi_krn_array *at, size_t end, size_t rank) {
-  int64_t sizes[FNZ_MAX_RANK];
-  size_t depth = (size_t)RANK(at);
-  for (size_t d = 0; d < rank; d++)
-    sizes[d] = d < end && d + depth >= end ? SIZE(at, (int64_t)(d + depth - end)) : 1;
-  return fnzi_dec_reshaped(s, fnzi_dec_cast(s, at, FNZ_I64), sizes, rank);
 }
 
 /* A mask over the first dimensions that have an index, and values that do not tell its places
@@ -237,7 +223,12 @@ TAKE_APART(index_put_everywhere) {
     sizes[place + d] = p.sizes[d];
   for (size_t d = 0; d < p.rank; d++) {
     if (p.at[d]) {
-      all[d] = spread(s, p.at[d], end, rank);
+      /* The index of a dimension under `rank` dimensions: others have size 1, so it broadcasts. */
+      int64_t ones[FNZ_MAX_RANK];
+      size_t depth = (size_t)RANK(p.at[d]);
+      for (size_t k = 0; k < rank; k++)
+        ones[k] = k < end && k + depth >= end ? SIZE(p.at[d], (int64_t)(k + depth - end)) : 1;
+      all[d] = fnzi_dec_reshaped(s, fnzi_dec_cast(s, p.at[d], FNZ_I64), ones, rank);
       continue;
     }
     next = next == place ? end : next;
@@ -367,12 +358,6 @@ TAKE_APART(any_of_truths) {
                                : STEP(any__dim, V(a), dim, B(keeps)));
 }
 
-/* It counts in the dtype of the tensor. */
-static void give_running(fnzi_dec_steps *s, fnz_arg dtype, fnzi_krn_array *a) {
-  const fnz_arg args[] = {V(a), AS_GIVEN("dim"), dtype};
-  GIVE(fnzi_dec_step(s, fnzi_op_place(s->call->op), args, 3));
-}
-
 TAKE_APART(running_in_i64) {
   fnzi_krn_array *a = GIVEN("self");
   fnz_arg dtype = AS_GIVEN("dtype");
@@ -380,5 +365,7 @@ TAKE_APART(running_in_i64) {
       DTYPE_OF(a) == FNZ_BOOL || (fnzi_is_integer(DTYPE_OF(a)) && DTYPE_OF(a) != FNZ_I64);
   if (fnzi_dcm_is_given(&dtype) || !is_small)
     fnzi_dcm_nothing_to_mend(s);
-  give_running(s, NONE, fnzi_dec_cast(s, a, FNZ_I64));
+  /* It counts in the dtype of the tensor. */
+  const fnz_arg args[] = {V(fnzi_dec_cast(s, a, FNZ_I64)), AS_GIVEN("dim"), NONE};
+  GIVE(fnzi_dec_step(s, fnzi_op_place(s->call->op), args, 3));
 }
