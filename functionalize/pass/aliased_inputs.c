@@ -7,36 +7,26 @@
 #include "functionalize/pass/aliased_inputs.h"
 
 /* --- alias sets ------------------------------------------------------------------------------- */
-static const fnzi_weight *weight_of(const fnz_program *p, uint32_t k) {
-  const fnz_input_spec *in = &p->inputs[k];
-  bool is_weight = in->kind == FNZ_INPUT_PARAMETER || in->kind == FNZ_INPUT_BUFFER ||
-                   in->kind == FNZ_INPUT_CONSTANT || in->kind == FNZ_INPUT_MEMORY;
-  const fnzi_weight *w = is_weight ? fnzi_weight_find(p, in->target) : NULL;
-  return w && w->blob ? w : NULL;
-}
-
-/* The first input over the same bytes, or by declaration. */
-static fnz_status find_first(const fnz_program *p, fnzi_map *blobs, uint32_t k, uint32_t *out) {
-  const fnzi_weight *w = weight_of(p, k);
-  uint64_t first = k;
-  *out = fnzi_memory_of(p, k);
-  if (!w || *out != k)
-    return FNZ_OK;
-  if (!fnzi_map_get(blobs, &w->blob, sizeof w->blob, &first))
-    FNZ_TRY(fnzi_map_set(blobs, &w->blob, sizeof w->blob, k));
-  *out = (uint32_t)first;
-  return FNZ_OK;
-}
-
 static fnz_status find(fnzi_pass_alias_sets *m, const fnz_program *p, fnzi_map *blobs) {
   const fnzi_graph *g = fnzi_graph_main(p);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     m->first[k] = k;
     if (g->inputs[k].tag != FNZ_ARG_VALUE)
       continue;
-    const fnzi_weight *w = weight_of(p, k);
+    const fnz_input_spec *in = &p->inputs[k];
+    bool is_weight = in->kind == FNZ_INPUT_PARAMETER || in->kind == FNZ_INPUT_BUFFER ||
+                     in->kind == FNZ_INPUT_CONSTANT || in->kind == FNZ_INPUT_MEMORY;
+    const fnzi_weight *found = is_weight ? fnzi_weight_find(p, in->target) : NULL;
+    const fnzi_weight *w = found && found->blob ? found : NULL;
     m->windows[k] = w ? w->geometry : fnzi_value_at(p, 0, g->inputs[k].u.value)->geometry;
-    FNZ_TRY(find_first(p, blobs, k, &m->first[k]));
+    /* The first input over the same bytes, or by declaration. */
+    uint64_t first = k;
+    m->first[k] = fnzi_memory_of(p, k);
+    if (w && m->first[k] == k) {
+      if (!fnzi_map_get(blobs, &w->blob, sizeof w->blob, &first))
+        FNZ_TRY(fnzi_map_set(blobs, &w->blob, sizeof w->blob, k));
+      m->first[k] = (uint32_t)first;
+    }
     m->shared = m->shared || m->first[k] != k;
   }
   return FNZ_OK;

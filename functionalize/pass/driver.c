@@ -86,19 +86,6 @@ static fnz_status replay_all(fnzi_pass_stack *all) {
   return status;
 }
 
-/* --- the result, checked ---------------------------------------------------------------------- */
-static fnz_status no_alias_in(const fnzi_pass *p, const fnzi_graph *g, size_t count) {
-  for (size_t n = 0; n < count; n++) {
-    const fnz_op *op = g->nodes.data[n].op;
-    if (!op)
-      continue;
-    if (fnz_op_is_mutating(op) || (p->wrapper->views != FNZ_VIEWS_KEEP && fnz_op_is_view(op)))
-      return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, NULL, "%s is left in the functional program",
-                       op->name);
-  }
-  return FNZ_OK;
-}
-
 /* --- the driver ------------------------------------------------------------------------------- */
 /* Data shared by all attempts at a program. */
 typedef struct job {
@@ -132,8 +119,15 @@ static fnz_status run(const job *j, fnzi_pass_stack *all, fnzi_pass *p) {
   for (uint32_t g = 0; g < p->to->graphs.count; g++) {
     const fnzi_graph *graph = fnzi_graph_at(p->to, g);
     bool ends_in_writes = g == 0 && p->epilogue;
-    FNZ_TRY(
-        no_alias_in(p, graph, ends_in_writes ? fnzi_epilogue_start(p->to) : graph->nodes.count));
+    size_t count = ends_in_writes ? fnzi_epilogue_start(p->to) : graph->nodes.count;
+    for (size_t n = 0; n < count; n++) {
+      const fnz_op *op = graph->nodes.data[n].op;
+      if (!op)
+        continue;
+      if (fnz_op_is_mutating(op) || (p->wrapper->views != FNZ_VIEWS_KEEP && fnz_op_is_view(op)))
+        return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, NULL, "%s is left in the functional program",
+                         op->name);
+    }
   }
   return p->to->ints ? FNZ_OK : fnz_program_verify(p->ctx, p->to);
 }

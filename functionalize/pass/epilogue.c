@@ -94,23 +94,6 @@ static fnz_status list_uses(epilogue *e) {
   return FNZ_OK;
 }
 
-/* Clones a value that a write would change before it is used; a final value is used by its own
- * write. */
-static fnz_status save(epilogue *e, size_t at) {
-  fnz_arg *arg = &e->uses[at].value;
-  const fnz_geometry *g = fnzi_value_at(e->p->to, e->p->into, arg->u.value)->geometry;
-  uint32_t value;
-  size_t writer = e->writers[fnzi_value_memory(e->p->to, e->p->into, arg->u.value)];
-  size_t mover = e->movers[arg->u.value],
-         last = e->uses[at].output < e->out->mutations ? at + 1 : SIZE_MAX;
-  bool changes = (writer && writer <= last) || (mover && mover <= last);
-  if (!changes)
-    return FNZ_OK;
-  FNZ_TRY(add_node(e, fnzi_emitted_op(FNZI_EMIT_CLONE), arg, 1, g, &value));
-  arg->u.value = value;
-  return FNZ_OK;
-}
-
 /* A write reaches the memory that an input came with: neither other memory nor more of it. No copy_
  * can write elements that a stride of 0 shows in several places. */
 static fnz_status check(const epilogue *e, size_t k) {
@@ -202,8 +185,21 @@ fnz_status fnzi_pass_epilogue_add(fnzi_pass *p, const fnzi_pass_output_list *out
     FNZ_TRY(check(&e, k));
   FNZ_TRY(list_uses(&e));
   for (size_t i = 0; i < e.count; i++)
-    if (e.uses[i].value.tag == FNZ_ARG_VALUE)
-      FNZ_TRY(save(&e, i));
+    if (e.uses[i].value.tag == FNZ_ARG_VALUE) {
+      /* A value that a write would change before it is used is cloned; a final value is used by its
+       * own write. */
+      fnz_arg *arg = &e.uses[i].value;
+      const fnz_geometry *g = fnzi_value_at(e.p->to, e.p->into, arg->u.value)->geometry;
+      uint32_t value;
+      size_t writer = e.writers[fnzi_value_memory(e.p->to, e.p->into, arg->u.value)];
+      size_t mover = e.movers[arg->u.value],
+             last = e.uses[i].output < e.out->mutations ? i + 1 : SIZE_MAX;
+      bool changes = (writer && writer <= last) || (mover && mover <= last);
+      if (changes) {
+        FNZ_TRY(add_node(&e, fnzi_emitted_op(FNZI_EMIT_CLONE), arg, 1, g, &value));
+        arg->u.value = value;
+      }
+    }
   for (size_t i = 0; i < e.count && e.uses[i].output < out->mutations; i++)
     FNZ_TRY(write_back(&e, &e.uses[i]));
   size_t gone = e.out->mutations, count = e.out->count - gone;

@@ -229,27 +229,25 @@ static fnz_status add_args(const search *x, slots *to, const fnzi_script_call *c
   return FNZ_OK;
 }
 
-/* From the last dimension to the first, sizes before strides: then a stride is the product of two
- * numbers before it. */
-static fnz_status sizes_add_value(const search *x, slots *to, const fnz_geometry *g) {
-  FNZ_TRY(add(x, to, SLOT_FIXED, g ? (int64_t)g->dtype << 8 | g->rank : -1, NULL));
-  const bool is_empty = g && fnzi_int_is_empty(g);
-  for (uint32_t d = g ? g->rank : 0; d-- > 0;)
-    FNZ_TRY(add(x, to, SLOT_SIZE, g->sizes[d], &g->sizes[d]));
-  for (uint32_t d = g ? g->rank : 0; d-- > 0;)
-    FNZ_TRY(add(x, to, is_empty || g->sizes[d] == 1 ? SLOT_ANY : SLOT_STRIDE, g->strides[d],
-                &g->strides[d]));
-  return g ? add(x, to, SLOT_SIZE, g->offset, &g->offset) : FNZ_OK;
-}
-
 static fnz_status list_slots(const search *x, const fnzi_script *script, slots *to) {
   for (size_t i = 0; i < script->calls.count; i++) {
     const fnzi_script_call *call = &script->calls.data[i];
     FNZ_TRY(add(x, to, SLOT_FIXED, (int64_t)(intptr_t)call->op, NULL));
     FNZ_TRY(add(x, to, SLOT_FIXED, call->count, NULL));
     FNZ_TRY(add_args(x, to, call));
-    for (uint32_t k = 0; k < call->count; k++)
-      FNZ_TRY(sizes_add_value(x, to, script->values.data[call->first + k]));
+    for (uint32_t k = 0; k < call->count; k++) {
+      /* From the last dimension to the first, sizes before strides: then a stride is the product of
+       * two numbers before it. */
+      const fnz_geometry *g = script->values.data[call->first + k];
+      FNZ_TRY(add(x, to, SLOT_FIXED, g ? (int64_t)g->dtype << 8 | g->rank : -1, NULL));
+      const bool is_empty = g && fnzi_int_is_empty(g);
+      for (uint32_t d = g ? g->rank : 0; d-- > 0;)
+        FNZ_TRY(add(x, to, SLOT_SIZE, g->sizes[d], &g->sizes[d]));
+      for (uint32_t d = g ? g->rank : 0; d-- > 0;)
+        FNZ_TRY(add(x, to, is_empty || g->sizes[d] == 1 ? SLOT_ANY : SLOT_STRIDE, g->strides[d],
+                    &g->strides[d]));
+      FNZ_TRY(g ? add(x, to, SLOT_SIZE, g->offset, &g->offset) : FNZ_OK);
+    }
   }
   for (size_t k = 0; k < script->results.count; k++)
     FNZ_TRY(add(x, to, SLOT_FIXED, script->results.data[k], NULL));
@@ -257,22 +255,6 @@ static fnz_status list_slots(const search *x, const fnzi_script *script, slots *
 }
 
 /* --- trying ----------------------------------------------------------------------------------- */
-/* The node has the same sizes there as at a point that was tried. */
-static fnz_status was_tried(const search *x, fnzi_point *point, bool *out) {
-  *out = !x->words.count && x->tried.count >= ENOUGH;
-  for (size_t k = 0; k < x->tried.count && x->words.count && !*out; k++) {
-    *out = true;
-    for (size_t i = 0; i < x->words.count && *out; i++) {
-      int64_t here = x->words.data[i], there = here;
-      bool known = true;
-      FNZ_TRY(number_at(x, point, &here, &known));
-      FNZ_TRY(number_at(x, x->tried.data[k], &there, &known));
-      *out = known && here == there;
-    }
-  }
-  return FNZ_OK;
-}
-
 /* The results have the sizes that are recorded; else the source fails there, too. */
 static bool sizes_has_recorded_sizes(const fnzi_script_whole *there, const fnzi_script *script) {
   if (there->nexpected && script->results.count != there->nexpected)
@@ -297,7 +279,18 @@ static fnz_status try_at(search *x, fnzi_point *point, fnzi_script *script, bool
   bool before;
   *works = *done = false;
   *script = (fnzi_script){.arena = x->arena};
-  FNZ_TRY(was_tried(x, point, &before));
+  /* The node has the same sizes there as at a point that was tried. */
+  before = !x->words.count && x->tried.count >= ENOUGH;
+  for (size_t k = 0; k < x->tried.count && x->words.count && !before; k++) {
+    before = true;
+    for (size_t i = 0; i < x->words.count && before; i++) {
+      int64_t here = x->words.data[i], then = here;
+      bool known = true;
+      FNZ_TRY(number_at(x, point, &here, &known));
+      FNZ_TRY(number_at(x, x->tried.data[k], &then, &known));
+      before = known && here == then;
+    }
+  }
   if (before)
     return FNZ_OK;
   FNZ_TRY(whole_at(x, point, &there, works));

@@ -31,21 +31,6 @@ static bool is_merged(const fnzi_pass *p, uint32_t k) {
          p->alias_sets->merge[p->alias_sets->first[k]] != FNZI_MERGE_NONE;
 }
 
-/* Adds the value of an input. A merged input has its window of the shared memory as geometry, the
- * others have the traced one. */
-static fnz_status inputs_add_value(fnzi_pass *p, uint32_t k, fnz_arg *input) {
-  const fnzi_value *v = &p->graph->values.data[input->u.value];
-  const fnz_geometry *g = v->geometry;
-  uint32_t value;
-  if (g && is_merged(p, k))
-    g = p->alias_sets->windows[k];
-  if (g)
-    FNZ_TRY(fnzi_intern_geometry(p->to, g, &g));
-  FNZ_TRY(fnzi_value_add(p->to, p->into, v->name, g, FNZI_NO_NODE, &value));
-  input->u.value = value;
-  return FNZ_OK;
-}
-
 static bool is_reference(const fnz_arg *a) {
   return a->tag == FNZ_ARG_VALUE || a->tag == FNZ_ARG_OBJECT || a->tag == FNZ_ARG_TOKEN;
 }
@@ -63,8 +48,19 @@ static fnz_status add_inputs(fnzi_pass *p, size_t more) {
   to->ninputs = (uint32_t)count;
   for (uint32_t k = 0; k < count; k++) {
     fnz_input_spec spec = p->from->inputs[k];
-    if (is_reference(&inputs[k]))
-      FNZ_TRY(inputs_add_value(p, k, &inputs[k]));
+    if (is_reference(&inputs[k])) {
+      /* A merged input has its window of the shared memory as geometry, the others have the traced
+       * one. */
+      const fnzi_value *v = &p->graph->values.data[inputs[k].u.value];
+      const fnz_geometry *g = v->geometry;
+      uint32_t value;
+      if (g && is_merged(p, k))
+        g = p->alias_sets->windows[k];
+      if (g)
+        FNZ_TRY(fnzi_intern_geometry(p->to, g, &g));
+      FNZ_TRY(fnzi_value_add(p->to, p->into, v->name, g, FNZI_NO_NODE, &value));
+      inputs[k].u.value = value;
+    }
     if (spec.target)
       FNZ_TRY(fnzi_intern(p->to, spec.target, strlen(spec.target), &spec.target));
     if (is_merged(p, k) && p->alias_sets->first[k] != k)

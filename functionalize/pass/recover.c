@@ -14,19 +14,6 @@ fnz_status fnzi_pass_failure_note(fnzi_pass *p, const fnzi_node *node, fnz_statu
   return FNZ_OK;
 }
 
-/* A tensor of unknown elements for a result of the node that failed. */
-static fnz_status make_unknown(fnzi_pass *p, const fnz_geometry *geometry, fnz_tensor **out) {
-  fnz_geometry plain = *geometry;
-  const fnz_geometry *own;
-  fnz_handle handle;
-  uint32_t value;
-  plain.symbols = NULL;
-  FNZ_TRY(fnzi_intern_geometry(p->to, &plain, &own));
-  FNZ_TRY(fnzi_value_add_fresh(p->to, p->into, "unknown", own, FNZI_NO_NODE, &value));
-  FNZ_TRY(fnzi_rec_value(p->recorder, value, &handle));
-  return fnz_tensor_wrap(p->wrapper, own, handle, out);
-}
-
 /* The argument that result k of the operator is, as for one that writes; NULL for none. */
 static fnz_tensor *returned(const fnzi_pass *p, const fnzi_node *node, uint32_t k) {
   const fnz_op *op = node->op;
@@ -51,10 +38,18 @@ fnz_status fnzi_pass_failure_recover(fnzi_pass *p, const fnzi_node *node, fnz_st
       *at = t;
     }
     FNZI_EACH_ARG(each, &node->outputs[k], 1)
-      if (each.arg->tag == FNZ_ARG_VALUE && !p->tensors[each.arg->u.value])
-        FNZ_TRY(make_unknown(p, p->graph->values.data[each.arg->u.value].geometry,
-                             &p->tensors[each.arg->u.value]));
-      else if (each.arg->tag != FNZ_ARG_VALUE && fnzi_is_reference(each.arg) && p->others)
+      if (each.arg->tag == FNZ_ARG_VALUE && !p->tensors[each.arg->u.value]) {
+        /* A tensor of unknown elements for a result of the node that failed. */
+        fnz_geometry plain = *p->graph->values.data[each.arg->u.value].geometry;
+        const fnz_geometry *own;
+        fnz_handle handle;
+        uint32_t value;
+        plain.symbols = NULL;
+        FNZ_TRY(fnzi_intern_geometry(p->to, &plain, &own));
+        FNZ_TRY(fnzi_value_add_fresh(p->to, p->into, "unknown", own, FNZI_NO_NODE, &value));
+        FNZ_TRY(fnzi_rec_value(p->recorder, value, &handle));
+        FNZ_TRY(fnz_tensor_wrap(p->wrapper, own, handle, &p->tensors[each.arg->u.value]));
+      } else if (each.arg->tag != FNZ_ARG_VALUE && fnzi_is_reference(each.arg) && p->others)
         p->others[each.arg->u.value] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = 1};
   }
   return FNZ_OK;

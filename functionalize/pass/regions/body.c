@@ -38,20 +38,6 @@ static bool same_key(const fnzi_region_key *a, const fnzi_region_key *b) {
          a->nslots == b->nslots && same_bases(a, b) && same_inputs(a, b);
 }
 
-static fnz_status copy_key(fnzi_arena *arena, const fnzi_region_key *from, fnzi_region_key *to) {
-  *to = *from;
-  FNZI_NEW(arena, from->ninputs, &to->inputs);
-  FNZI_NEW(arena, from->nbases, &to->bases);
-  FNZI_NEW(arena, from->nslots, &to->slots);
-  if (from->ninputs)
-    memcpy(to->inputs, from->inputs, from->ninputs * sizeof *to->inputs);
-  if (from->nbases)
-    memcpy(to->bases, from->bases, from->nbases * sizeof *to->bases);
-  if (from->nslots)
-    memcpy(to->slots, from->slots, from->nslots * sizeof *to->slots);
-  return FNZ_OK;
-}
-
 fnzi_region_body *fnzi_region_body_find(const fnzi_pass_stack *all, const fnzi_region_key *key) {
   fnzi_region_body *b = all->bodies[key->graph];
   while (b && !(b->done && same_key(&b->key, key)))
@@ -132,7 +118,17 @@ fnz_status fnzi_region_body_start(fnzi_pass_stack *all, const fnzi_region_key *k
   fnzi_pass *p;
   FNZ_TRY(fnzi_pass_stack_push(all, key->graph, &p));
   FNZI_NEW(&all->arena, 1, &p->body);
-  FNZ_TRY(copy_key(&all->arena, key, &p->body->key));
+  fnzi_region_key *to = &p->body->key;
+  *to = *key;
+  FNZI_NEW(&all->arena, key->ninputs, &to->inputs);
+  FNZI_NEW(&all->arena, key->nbases, &to->bases);
+  FNZI_NEW(&all->arena, key->nslots, &to->slots);
+  if (key->ninputs)
+    memcpy(to->inputs, key->inputs, key->ninputs * sizeof *to->inputs);
+  if (key->nbases)
+    memcpy(to->bases, key->bases, key->nbases * sizeof *to->bases);
+  if (key->nslots)
+    memcpy(to->slots, key->slots, key->nslots * sizeof *to->slots);
   FNZ_TRY(fnzi_graph_add(all->to, fnzi_graph_at(all->from, key->graph)->name, &p->body->into));
   fnzi_graph_at(all->to, p->body->into)->source = key->graph;
   p->body->next = all->bodies[key->graph];

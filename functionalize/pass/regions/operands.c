@@ -190,20 +190,16 @@ static fnz_status bind_inputs(fnzi_pass *p, fnzi_region_op *r, fnzi_region_key *
   return FNZ_OK;
 }
 
-/* The list that operand k goes into: a captured operand that a loop writes is carried. */
-static fnzi_hop_role slot_role(const fnzi_region_op *r, const fnzi_region_key *key, uint32_t k) {
-  const fnzi_region_operand *o = &r->operands[k];
-  bool is_carried = fnzi_region_loops(r) && o->tensor && o->role == FNZI_HOP_CAPTURED &&
-                    key->bases[o->base].returns == FNZI_RETURNS_ALWAYS;
-  return is_carried ? FNZI_HOP_CARRIED : o->role;
-}
-
 /* Adds the operands of `role` that go into list `to`, in their order. */
 static void add_slots(const fnzi_region_op *r, fnzi_region_key *key, fnzi_hop_role role,
                       fnzi_hop_role to) {
   for (uint32_t k = 0; k < r->noperands; k++) {
     const fnzi_region_operand *o = &r->operands[k];
-    if (o->role != role || slot_role(r, key, k) != to || (o->tensor && r->first[o->base] != k))
+    /* The list that operand k goes into: a captured operand that a loop writes is carried. */
+    bool is_carried = fnzi_region_loops(r) && o->tensor && o->role == FNZI_HOP_CAPTURED &&
+                      key->bases[o->base].returns == FNZI_RETURNS_ALWAYS;
+    const fnzi_hop_role into = is_carried ? FNZI_HOP_CARRIED : o->role;
+    if (o->role != role || into != to || (o->tensor && r->first[o->base] != k))
       continue;
     key->slots[key->nslots++] = (fnzi_region_slot){o->tensor != NULL, o->tensor ? o->base : k, to};
   }
@@ -341,22 +337,6 @@ static fnz_status check_aliases(const fnzi_pass *p, const fnzi_region_op *r,
   return FNZ_OK;
 }
 
-/* A map stacks its results after the last iteration: memory that they share has the values of the
- * last iteration's writes in all of them. */
-static fnz_status check_stacked(const fnzi_pass *p, const fnzi_region_op *r,
-                                const fnzi_region_body *body, uint32_t j) {
-  const fnzi_region_output *out = &body->outputs[j];
-  for (uint32_t i = 0; r->hop.kind == FNZI_HOP_MAP && i < r->noperands; i++) {
-    const fnzi_region_operand *o = &r->operands[i];
-    bool meets = out->entangled || (out->origin == FNZI_ORIGIN_BASE && out->of == o->base);
-    if (o->tensor && o->written && o->role == FNZI_HOP_CAPTURED && meets)
-      return refuse(p, o,
-                    "is written in each iteration of a map and returned by it, which shows the "
-                    "last iteration's value in all results; clone() it before returning it");
-  }
-  return FNZ_OK;
-}
-
 /* --- bodies ----------------------------------------------------------------------------------- */
 static fnz_status begin(fnzi_pass *p, const fnzi_node *node) {
   fnzi_region_op *r;
@@ -465,8 +445,19 @@ static fnz_status replay_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
             "it contiguous() before the loop and at the end of the body");
       FNZ_TRY(check_aliases(p, r, body, k));
     }
-    for (uint32_t j = r->hop.carried.count; j < r->hop.results.count; j++)
-      FNZ_TRY(check_stacked(p, r, body, j));
+    for (uint32_t j = r->hop.carried.count; j < r->hop.results.count; j++) {
+      /* A map stacks its results after the last iteration: memory that they share has the values of
+       * the last iteration's writes in all of them. */
+      const fnzi_region_output *out = &body->outputs[j];
+      for (uint32_t i = 0; r->hop.kind == FNZI_HOP_MAP && i < r->noperands; i++) {
+        const fnzi_region_operand *o = &r->operands[i];
+        bool meets = out->entangled || (out->origin == FNZI_ORIGIN_BASE && out->of == o->base);
+        if (o->tensor && o->written && o->role == FNZI_HOP_CAPTURED && meets)
+          return refuse(p, o,
+                        "is written in each iteration of a map and returned by it, which shows the "
+                        "last iteration's value in all results; clone() it before returning it");
+      }
+    }
   }
   return fnzi_region_emit(p, r);
 }
