@@ -156,13 +156,6 @@ static fnz_status keep_texts(fnzi_lifter *l, const fnzi_node *node, fnzi_node *m
   return fnzi_node_keep(l->to, made, &other);
 }
 
-/* An assertion whose expression is no condition any more, as what asserts that truth is 0 or 1. */
-static bool always_holds(const fnzi_node *node, const fnzi_model *model) {
-  return model && node->op == &fnzi_ops[FNZI_ATEN__assert_scalar] &&
-         model->node->args[0].tag == FNZ_ARG_SYMBOL && fnzi_arg_is_real(&node->args[0]) &&
-         node->args[0].u.i;
-}
-
 static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
   const fnzi_node *node = &graph_of(l)->nodes.data[n];
   const fnzi_model *model = find_model(l, node);
@@ -175,7 +168,12 @@ static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
     fnzi_node_place(l->result, l->graph, n, place);
     return fnzi_at(l->ctx, status, "%s", place);
   }
-  if (always_holds(&made, model))
+  /* An assertion whose expression is no condition any more, as what asserts that truth is 0 or 1.
+   */
+  bool always_holds = model && made.op == &fnzi_ops[FNZI_ATEN__assert_scalar] &&
+                      model->node->args[0].tag == FNZ_ARG_SYMBOL &&
+                      fnzi_arg_is_real(&made.args[0]) && made.args[0].u.i;
+  if (always_holds)
     return FNZ_OK;
   uint32_t at = (uint32_t)fnzi_graph_at(l->to, l->graph)->nodes.count;
   FNZ_TRY(fnzi_args_copy(l->to, node->outputs, node->noutputs, &made.outputs));

@@ -18,19 +18,6 @@ bool fnzi_is_reading(const fnzi_node *node) {
 }
 
 /* --- graphs ----------------------------------------------------------------------------------- */
-/* The graph whose nodes the pass puts in the place of the node; NULL: the node stays. */
-static fnz_status inlined_graph(const fnzi_lifter *l, const fnzi_node *node,
-                                const fnzi_graph **out) {
-  fnzi_hop hop;
-  *out = NULL;
-  if (!fnzi_is_hop(node))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_hop_read(l->ctx, l->from, node, &hop));
-  if (fnzi_hop_is_inlined(&hop, l->autocast[l->graph]))
-    *out = fnzi_graph_at(l->from, hop.bodies[0]);
-  return FNZ_OK;
-}
-
 static fnz_status add_graphs(fnzi_lifter *l) {
   struct {
     const fnzi_graph *graph;
@@ -43,7 +30,14 @@ static fnz_status add_graphs(fnzi_lifter *l) {
       continue;
     }
     const fnzi_node *node = &graph->nodes.data[open[depth - 1].next++];
-    FNZ_TRY(inlined_graph(l, node, &body));
+    /* The graph whose nodes the pass puts in the place of the node; NULL: the node stays. */
+    body = NULL;
+    if (fnzi_is_hop(node)) {
+      fnzi_hop hop;
+      FNZ_TRY(fnzi_hop_read(l->ctx, l->from, node, &hop));
+      if (fnzi_hop_is_inlined(&hop, l->autocast[l->graph]))
+        body = fnzi_graph_at(l->from, hop.bodies[0]);
+    }
     if (body && depth == FNZI_MAX_NESTING)
       return fnzi_fail(l->ctx, FNZ_CLASS_LIMIT, NULL, "graphs are nested more than %d deep",
                        FNZI_MAX_NESTING);

@@ -75,17 +75,6 @@ static fnz_status is_new(linting *l, const fnzi_node *const *node, bool *out) {
   return *out ? fnzi_map_set(&l->seen, node, sizeof *node, 1) : FNZ_OK;
 }
 
-/* A scatter, which copies the rest of the base, and a change of the program could avoid the read of
- * the base. The final value of an input is needed in any case. */
-static bool is_avoidable(const linting *l, const fnzi_note *note) {
-  const fnzi_why *why = &note->why;
-  const fnz_op *op = fnzi_node_at(l->to, note->graph, note->node)->op;
-  bool scatters = why->cause == FNZI_CAUSE_WRITE && op && fnzi_op_is_copy(op) && op->nparams > 1 &&
-                  op->params[1].type == FNZI_TYPE_TENSOR;
-  return scatters && (why->reader || note->graph || why->output >= l->to->graphs.data[0].noutputs ||
-                      fnzi_output_is_result(&l->to->outputs[why->output]));
-}
-
 static fnz_status add_scatter(linting *l, const fnzi_note *note) {
   const fnzi_why *why = &note->why;
   fnz_finding f = finding(FNZ_FINDING_SCATTER);
@@ -135,7 +124,15 @@ static fnz_status add_copies(linting *l) {
     const fnzi_note *note = &l->notes->nodes.data[i];
     if (note->node >= fnz_node_count(l->to, note->graph))
       continue; /* of a body that was dropped */
-    bool scatters = is_avoidable(l, note);
+    /* A scatter, which copies the rest of the base, and a change of the program could avoid the
+     * read of the base. The final value of an input is needed in any case. */
+    const fnzi_why *why = &note->why;
+    const fnz_op *op = fnzi_node_at(l->to, note->graph, note->node)->op;
+    bool is_scatter = why->cause == FNZI_CAUSE_WRITE && op && fnzi_op_is_copy(op) &&
+                      op->nparams > 1 && op->params[1].type == FNZI_TYPE_TENSOR;
+    bool scatters = is_scatter &&
+                    (why->reader || note->graph || why->output >= l->to->graphs.data[0].noutputs ||
+                     fnzi_output_is_result(&l->to->outputs[why->output]));
     if (!note->why.node || (!scatters && !copies_as_is(l, note)))
       continue;
     FNZ_TRY(is_new(l, &note->why.node, &new));

@@ -65,19 +65,6 @@ static fnz_reason reason_of(const fnzi_why *why, const fnz_op *op) {
   return fnzi_op_is_copy(op) ? FNZ_REASON_COPY : FNZ_REASON_PART;
 }
 
-static void fill(const fnzi_node_finder *from, const fnz_program *to, const fnzi_note *note,
-                 fnz_origin *out) {
-  const fnzi_why *why = &note->why;
-  const fnzi_node *node = fnzi_node_at(to, note->graph, note->node);
-  *out = (fnz_origin){.reason = reason_of(why, node->op), .output = SIZE_MAX};
-  fnzi_node_finder_find(from, why->reader, &out->reader_graph, &out->reader);
-  fnzi_node_finder_find(from, why->view, &out->view_graph, &out->view);
-  const fnzi_node *whose = why->node ? why->node : why->view ? why->view : why->reader;
-  fnzi_node_finder_find(from, whose, &out->graph, &out->node);
-  if (!why->reader)
-    out->output = why->output;
-}
-
 static const fnz_origin nowhere = {.reason = FNZ_REASON_PART,
                                    .node = SIZE_MAX,
                                    .reader = SIZE_MAX,
@@ -120,22 +107,18 @@ static void fill_gaps(fnz_origins *o, const fnz_program *from, const fnz_program
   }
 }
 
-static bool has_guard(const fnz_program *p, const char *text) {
-  for (size_t i = 0; i < p->guards.count; i++)
-    if (p->guards.data[i].text && strcmp(p->guards.data[i].text, text) == 0)
-      return true;
-  return false;
-}
-
 /* A condition comes from the source, from a question of the pass, or from sizes that were tried. */
 static void find_guard(const fnzi_node_finder *from, const fnz_guard *guard,
                        const fnzi_notes *notes, fnz_guard_origin *out) {
   *out = (fnz_guard_origin){"one of these inputs is written", SIZE_MAX, SIZE_MAX};
   if (!guard->text)
     return;
-  out->why = has_guard(from->p, guard->text)
-                 ? "the source has it"
-                 : "other sizes were tried, and the program needs other operators there";
+  bool has_guard = false;
+  for (size_t i = 0; !has_guard && i < from->p->guards.count; i++)
+    has_guard =
+        from->p->guards.data[i].text && strcmp(from->p->guards.data[i].text, guard->text) == 0;
+  out->why = has_guard ? "the source has it"
+                       : "other sizes were tried, and the program needs other operators there";
   for (size_t i = 0; i < notes->guards.count; i++) {
     const fnzi_guard_note *note = &notes->guards.data[i];
     if (strcmp(note->text, guard->text) != 0)
@@ -161,8 +144,18 @@ static fnz_status find_all(fnz_origins *o, const fnz_program *from, const fnz_pr
       o->graphs[g][n] = nowhere;
   for (size_t i = 0; i < notes->nodes.count; i++) {
     const fnzi_note *note = &notes->nodes.data[i];
-    if (note->graph < o->ngraphs && note->node < o->counts[note->graph])
-      fill(&finder, to, note, &o->graphs[note->graph][note->node]);
+    if (note->graph < o->ngraphs && note->node < o->counts[note->graph]) {
+      fnz_origin *out = &o->graphs[note->graph][note->node];
+      const fnzi_why *why = &note->why;
+      const fnzi_node *node = fnzi_node_at(to, note->graph, note->node);
+      *out = (fnz_origin){.reason = reason_of(why, node->op), .output = SIZE_MAX};
+      fnzi_node_finder_find(&finder, why->reader, &out->reader_graph, &out->reader);
+      fnzi_node_finder_find(&finder, why->view, &out->view_graph, &out->view);
+      const fnzi_node *whose = why->node ? why->node : why->view ? why->view : why->reader;
+      fnzi_node_finder_find(&finder, whose, &out->graph, &out->node);
+      if (!why->reader)
+        out->output = why->output;
+    }
   }
   fill_gaps(o, from, to);
   o->nguards = to->guards.count;

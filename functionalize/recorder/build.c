@@ -221,27 +221,23 @@ static bool is_in_an_input(const fnzi_rec_tape *r, const fnz_arg *arg) {
   return false;
 }
 
-/* An operator that counts places in memory does so in a clone of a slice: eager gives the body a
- * window, before which there are other elements. */
-static fnz_status clone_slice(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
-  const fnz_op *scattered = fnzi_view_scattered(n->op);
-  const fnzi_view *view = fnzi_view_find(scattered ? scattered : n->op);
-  uint32_t clone;
-  if (!view || !fnzi_view_counts_from_storage(view) || !is_in_an_input(r, &n->args[0]))
-    return FNZ_OK;
-  const uint64_t base = n->args[0].u.value;
-  FNZ_TRY(emit_clone(r, n, base, fnzi_value_at(r->program, r->graph, (uint32_t)base)->geometry,
-                     &clone));
-  n->args[0].u.value = clone;
-  return FNZ_OK;
-}
-
 /* Its arguments are the program's own. */
 static fnz_status emit_call(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
   uint32_t node;
   fnz_arg *outputs;
-  if (r->takes_slices)
-    FNZ_TRY(clone_slice(r, n));
+  if (r->takes_slices) {
+    /* An operator that counts places in memory does so in a clone of a slice: eager gives the body
+     * a window, before which there are other elements. */
+    const fnz_op *scattered = fnzi_view_scattered(n->op);
+    const fnzi_view *view = fnzi_view_find(scattered ? scattered : n->op);
+    uint32_t clone;
+    if (view && fnzi_view_counts_from_storage(view) && is_in_an_input(r, &n->args[0])) {
+      const uint64_t base = n->args[0].u.value;
+      FNZ_TRY(emit_clone(r, n, base, fnzi_value_at(r->program, r->graph, (uint32_t)base)->geometry,
+                         &clone));
+      n->args[0].u.value = clone;
+    }
+  }
   FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
   FNZ_TRY(fnzi_op_adopt(r->program, &n->op));
   FNZI_NEW(&r->program->arena, n->op->nreturns, &outputs);
@@ -255,30 +251,27 @@ static fnz_status emit_call(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
   return fnzi_node_append(r->program, r->graph, &out, &node);
 }
 
-static fnz_status add_outcome(fnzi_rec_tape *r, const fnzi_rec_call *call, uint32_t i,
-                              uint32_t node, uint32_t result, fnz_arg *out) {
-  const fnzi_rec_outcome *o = &call->outcomes[i];
-  *out = (fnz_arg){.tag = o->tag};
-  if (o->tag == FNZ_ARG_NONE)
-    return FNZ_OK;
-  uint32_t *value = &r->emitted.data[result - 1];
-  /* "cond" of "higher_order.cond" */
-  const char *point = strrchr(call->target, '.');
-  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, point && point[1] ? point + 1 : call->target,
-                               fnzi_rec_tape_geometry_of(r, result), node, value));
-  fnzi_value_at(r->program, r->graph, *value)->symbol = o->symbol;
-  out->u.value = *value;
-  return FNZ_OK;
-}
-
 static fnz_status emit_other(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
   const fnzi_rec_call *call = fnzi_rec_tape_call_of(r, n);
   uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
   fnz_arg *outputs, *list = NULL;
   FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
   FNZI_NEW(&r->program->arena, call->noutcomes, &outputs);
-  for (uint32_t i = 0; i < call->noutcomes; i++)
-    FNZ_TRY(add_outcome(r, call, i, node, fnzi_rec_tape_results_of(r, n)[i], &outputs[i]));
+  for (uint32_t i = 0; i < call->noutcomes; i++) {
+    uint32_t result = fnzi_rec_tape_results_of(r, n)[i];
+    const fnzi_rec_outcome *o = &call->outcomes[i];
+    outputs[i] = (fnz_arg){.tag = o->tag};
+    if (o->tag != FNZ_ARG_NONE) {
+      uint32_t *value = &r->emitted.data[result - 1];
+      /* "cond" of "higher_order.cond" */
+      const char *point = strrchr(call->target, '.');
+      FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph,
+                                   point && point[1] ? point + 1 : call->target,
+                                   fnzi_rec_tape_geometry_of(r, result), node, value));
+      fnzi_value_at(r->program, r->graph, *value)->symbol = o->symbol;
+      outputs[i].u.value = *value;
+    }
+  }
   if (call->in_list) {
     FNZI_NEW(&r->program->arena, 1, &list);
     *list = (fnz_arg){.tag = FNZ_ARG_LIST, .count = call->noutcomes, .u.list = outputs};
@@ -307,21 +300,6 @@ static fnz_status emit_windows(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const fn
   return emit_call(r, n);
 }
 
-static fnz_status emit_clones_of_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
-                                      const fnzi_rec_copy *c) {
-  const uint32_t *results = fnzi_rec_tape_results_of(r, n);
-  const fnz_geometry **recorded;
-  FNZI_NEW(&r->arena, c->count, &recorded);
-  for (size_t k = 0; k < c->count; k++)
-    recorded[k] = fnzi_rec_tape_geometry_of(r, results[k]);
-  FNZ_TRY(emit_windows(r, n, c));
-  for (size_t k = 0; k < c->count; k++) {
-    uint32_t *value = &r->emitted.data[results[k] - 1];
-    FNZ_TRY(emit_clone(r, n, *value, recorded[k], value));
-  }
-  return FNZ_OK;
-}
-
 /* Emits a view that depends on strides, of a value with other strides than the view needs: views a
  * clone of the value. */
 static fnz_status emit_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8_t *layouts) {
@@ -348,8 +326,19 @@ static fnz_status emit_with_views(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const
   if (copy.form == FNZI_REC_COPY_STAYS)
     return emit(r, n);
   FNZ_TRY(to_program(r, n->args, fnzi_rec_tape_nargs(r, n)));
-  if (copy.form != FNZI_REC_COPY_VIEWS_CLONE)
-    return emit_clones_of_view(r, n, &copy);
+  if (copy.form != FNZI_REC_COPY_VIEWS_CLONE) {
+    const uint32_t *results = fnzi_rec_tape_results_of(r, n);
+    const fnz_geometry **recorded;
+    FNZI_NEW(&r->arena, copy.count, &recorded);
+    for (size_t k = 0; k < copy.count; k++)
+      recorded[k] = fnzi_rec_tape_geometry_of(r, results[k]);
+    FNZ_TRY(emit_windows(r, n, &copy));
+    for (size_t k = 0; k < copy.count; k++) {
+      uint32_t *value = &r->emitted.data[results[k] - 1];
+      FNZ_TRY(emit_clone(r, n, *value, recorded[k], value));
+    }
+    return FNZ_OK;
+  }
   FNZ_TRY(emit_clone(r, n, n->args[0].u.value, copy.cloned, &clone));
   n->args[0].u.value = clone;
   return emit_windows(r, n, &copy);

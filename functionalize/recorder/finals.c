@@ -260,22 +260,6 @@ static fnz_status take_apart(finder *f, const item *i) {
   return FNZ_OK;
 }
 
-static fnz_status take_all_apart(finder *f, uint32_t final) {
-  const item whole = {.value = final,
-                      .before = FNZI_NO_NODE,
-                      .at = f->root,
-                      .before_at = f->root,
-                      .by = FNZI_NO_NODE};
-  FNZI_PUSH(f->tape->ctx, &f->items, whole);
-  while (f->items.count) {
-    const item next = f->items.data[--f->items.count];
-    FNZ_TRY(take_apart(f, &next));
-    if (f->writes.count && !f->writes.data[0].path->above) /* all of it is written, at first */
-      break;
-  }
-  return FNZ_OK;
-}
-
 /* --- is it worth it? -------------------------------------------------------------------------- */
 static fnzi_int bytes_of(const finder *f, const fnz_geometry *g) {
   fnzi_ints *s = f->tape->program->ints;
@@ -287,8 +271,21 @@ static fnz_status find(finder *f, fnz_handle final, fnzi_rec_writes *out) {
   if (!g || g->symbols ||
       fnzi_oracle_relate_self(f->tape->program->ints, g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
     return FNZ_OK;
-  if (fits_into(f, (uint32_t)(final - 1), f->root))
-    FNZ_TRY(take_all_apart(f, (uint32_t)(final - 1)));
+  if (fits_into(f, (uint32_t)(final - 1), f->root)) {
+    uint32_t last = (uint32_t)(final - 1);
+    const item whole = {.value = last,
+                        .before = FNZI_NO_NODE,
+                        .at = f->root,
+                        .before_at = f->root,
+                        .by = FNZI_NO_NODE};
+    FNZI_PUSH(f->tape->ctx, &f->items, whole);
+    while (f->items.count) {
+      const item next = f->items.data[--f->items.count];
+      FNZ_TRY(take_apart(f, &next));
+      if (f->writes.count && !f->writes.data[0].path->above) /* all of it is written, at first */
+        break;
+    }
+  }
   /* The writes move less than a copy of all does. */
   fnzi_ints *s = f->tape->program->ints;
   fnzi_int sum = {0};

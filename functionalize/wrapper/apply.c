@@ -123,11 +123,6 @@ static fnz_status expect_copy(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
                       is_cast ? (fnz_dtype)dtype->u.i : self->dtype, out);
 }
 
-static bool follows(const fnz_op *op) {
-  return fnzi_op_is_elementwise(op) || op == fnzi_emitted_op(FNZI_EMIT_TO_COPY) ||
-         op == fnzi_emitted_op(FNZI_EMIT_CLONE) || fnzi_ends_with(op->base, "_like");
-}
-
 fnz_status fnzi_wrap_apply_functional(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   fnz_arg *args;
   size_t first, count;
@@ -141,7 +136,9 @@ fnz_status fnzi_wrap_apply_functional(fnz_wrapper *wrapper, fnzi_wrap_request *r
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(fnzi_wrap_give_fresh(wrapper, r, wrapper->fresh.data[first + i]));
   /* Results of these operators lie as their arguments do. */
-  FNZI_EACH_ARG(each, r->args, follows(r->op) ? r->op->nparams : 0) {
+  bool follows = fnzi_op_is_elementwise(r->op) || r->op == fnzi_emitted_op(FNZI_EMIT_TO_COPY) ||
+                 r->op == fnzi_emitted_op(FNZI_EMIT_CLONE) || fnzi_ends_with(r->op->base, "_like");
+  FNZI_EACH_ARG(each, r->args, follows ? r->op->nparams : 0) {
     const fnzi_wrap_storage *s =
         each.arg->tag == FNZ_ARG_VALUE ? each.arg->u.tensor->alias->storage : NULL;
     for (size_t k = 0; s && s->is_loose && k < r->out.count; k++)

@@ -3,13 +3,6 @@
 #include "schema/aten_names.h"
 #include "schema/twins.h"
 
-static bool has_same_indices(const fnz_op *op, const fnz_op *twin) {
-  bool same = twin->nparams <= op->nparams;
-  for (size_t i = 0; i < twin->nparams && same; i++)
-    same = strcmp(twin->params[i].name, op->params[i].name) == 0;
-  return same;
-}
-
 /* Operators that read the one number of a tensor in eager. */
 static const uint16_t readers[] = {FNZI_ATEN__assert_async, FNZI_ATEN__assert_async__msg,
                                    FNZI_ATEN__functional_assert_async__msg, FNZI_ATEN_is_nonzero,
@@ -46,7 +39,9 @@ fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op) {
   r.uncast = fnzi_op_uncast(r.twin ? r.twin : op) != 0;
   r.one_number = fnzi_op_is_among(op, readers, sizeof readers / sizeof *readers);
   r.by_memory = fnzi_wrap_is_by_memory(op);
-  r.same_indices = r.twin && has_same_indices(op, r.twin);
+  r.same_indices = r.twin && r.twin->nparams <= op->nparams;
+  for (size_t i = 0; r.same_indices && i < r.twin->nparams; i++)
+    r.same_indices = strcmp(r.twin->params[i].name, op->params[i].name) == 0;
   r.keeps_written = fnzi_written_next(op, &(fnzi_written_walk){0}, &(const fnzi_param *){NULL});
   if (r.mutation == FNZI_MUTATION_TWIN && op->kind == FNZI_KIND_INPLACE)
     r.composite = fnzi_composite_find(r.twin);

@@ -107,18 +107,6 @@ void fnzi_wrap_alias_release(fnzi_wrap_alias *alias) {
 /* --- view calls --------------------------------------------------------------------------------
  */
 
-static void storage_copy_args(fnz_arg *to, const fnz_arg *args, size_t nargs) {
-  fnz_arg *items = to + nargs;
-  memcpy(to, args, nargs * sizeof *args);
-  for (size_t i = 0; i < nargs; i++) {
-    if (args[i].tag != FNZ_ARG_LIST || !args[i].count)
-      continue;
-    memcpy(items, args[i].u.list, args[i].count * sizeof *items);
-    to[i].u.list = items;
-    items += args[i].count;
-  }
-}
-
 static fnz_status view_call_new(fnz_wrapper *wrapper, const fnzi_view *view,
                                 const fnzi_op_call *call, size_t count, fnzi_wrap_view_call **out) {
   size_t head =
@@ -140,7 +128,15 @@ static fnz_status view_call_new(fnz_wrapper *wrapper, const fnzi_view *view,
   o->refs = 1; /* until its windows are open */
   o->count = (uint32_t)count;
   fnz_arg *args = (fnz_arg *)((char *)o + head);
-  storage_copy_args(args, call->args, call->nargs);
+  fnz_arg *list = args + call->nargs;
+  memcpy(args, call->args, call->nargs * sizeof *args);
+  for (size_t i = 0; i < call->nargs; i++) {
+    if (args[i].tag != FNZ_ARG_LIST || !args[i].count)
+      continue;
+    memcpy(list, call->args[i].u.list, args[i].count * sizeof *list);
+    args[i].u.list = list;
+    list += args[i].count;
+  }
   o->call = (fnzi_op_call){call->op, args, call->nargs};
   *out = o;
   return FNZ_OK;
@@ -194,8 +190,10 @@ fnz_status fnzi_wrap_refuse_tied(const fnzi_wrap_alias *target) {
   return target->storage->tied || target->storage->is_loose ? refuse_tied(target) : FNZ_OK;
 }
 
-/* A tensor is on another storage of the group. */
-static bool is_seen_elsewhere(const fnzi_wrap_storage *s) {
+fnz_status fnzi_wrap_refuse_shared(const fnzi_wrap_alias *target) {
+  const fnzi_wrap_storage *s = target->storage;
+  const bool may_split = s->is_loose && s->regrouped;
+  /* A tensor is on another storage of the group. */
   const fnz_wrapper *wrapper = s->wrapper;
   bool seen = false;
   for (size_t i = 0; s->tied && i < wrapper->ties.count && !seen; i++) {
@@ -203,13 +201,7 @@ static bool is_seen_elsewhere(const fnzi_wrap_storage *s) {
                             *b = wrapper->ties.data[i].of->storage;
     seen = a->tied == s->tied && ((a != s && a->tensors) || (b != s && b->tensors));
   }
-  return seen;
-}
-
-fnz_status fnzi_wrap_refuse_shared(const fnzi_wrap_alias *target) {
-  const fnzi_wrap_storage *s = target->storage;
-  const bool may_split = s->is_loose && s->regrouped;
-  return may_split || is_seen_elsewhere(s) ? refuse_tied(target) : FNZ_OK;
+  return may_split || seen ? refuse_tied(target) : FNZ_OK;
 }
 
 void fnzi_wrap_loosen(fnz_tensor *copy, fnzi_ints_node at) {

@@ -91,19 +91,6 @@ static fnz_status regenerate_empty(fnz_wrapper *wrapper, fnzi_wrap_alias *window
   return FNZ_OK;
 }
 
-/* Every dirty alias that overlaps the window can be committed by one as_strided. */
-static fnz_status can_commit_by_strides(fnz_wrapper *wrapper, const fnzi_wrap_alias *window,
-                                        bool *can) {
-  const fnzi_wrap_storage *s = window->storage;
-  fnzi_path path;
-  *can = true;
-  for (size_t i = 0; i < s->dirty.count && *can; i++)
-    if (fnzi_wrap_alias_relate(s->dirty.data[i], window) != FNZI_DISJOINT)
-      FNZ_TRY(fnzi_path_strided((fnzi_int_space){wrapper->ints, &wrapper->scratch},
-                                &s->root->geometry, &s->dirty.data[i]->geometry, &path, can));
-  return FNZ_OK;
-}
-
 /* In the strided dialect windows are read from the storage's root alone, if that is possible. */
 static fnz_status derive_by_strides(fnz_wrapper *wrapper, fnzi_wrap_alias *window, bool *found) {
   fnzi_wrap_alias *root = window->storage->root;
@@ -116,8 +103,16 @@ static fnz_status derive_by_strides(fnz_wrapper *wrapper, fnzi_wrap_alias *windo
     return FNZ_OK;
   FNZ_TRY(fnzi_path_strided((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry,
                             &window->geometry, &path, found));
-  if (*found)
-    FNZ_TRY(can_commit_by_strides(wrapper, window, found));
+  if (*found) {
+    /* Every dirty alias that overlaps the window can be committed by one as_strided. */
+    const fnzi_wrap_storage *s = window->storage;
+    fnzi_path strided;
+    for (size_t i = 0; i < s->dirty.count && *found; i++)
+      if (fnzi_wrap_alias_relate(s->dirty.data[i], window) != FNZI_DISJOINT)
+        FNZ_TRY(fnzi_path_strided((fnzi_int_space){wrapper->ints, &wrapper->scratch},
+                                  &s->root->geometry, &s->dirty.data[i]->geometry, &strided,
+                                  found));
+  }
   if (!*found)
     return FNZ_OK;
   FNZ_TRY(commit_overlapping(wrapper, window, true));
