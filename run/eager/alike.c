@@ -16,18 +16,6 @@ static const fnz_geometry *look(fnzi_eag_op *s, const fnz_arg *arg) {
 /* --- What chooses an element: steps along the dimensions of the target -------------------------
  */
 
-/* Indices stand one after the other for the dimensions; a mask among them for several. */
-static void count_indexed(fnzi_eag_op *s, const fnz_arg *list, uint32_t rank, bool *counts) {
-  uint32_t dim = 0;
-  for (uint32_t i = 0; i < list->count; i++) {
-    const fnz_geometry *index = look(s, &list->u.list[i]);
-    bool is_mask = index != NULL && (index->dtype == FNZ_BOOL || index->dtype == FNZ_U8);
-    for (uint32_t end = dim + (is_mask ? index->rank : 1); dim < end; dim++)
-      if (dim < rank)
-        counts[dim] = index != NULL;
-  }
-}
-
 /* False for an operator that does not choose places of one number. */
 static bool find_steps(fnzi_eag_op *s, const fnz_geometry *target, int64_t *steps) {
   bool counts[FNZ_MAX_RANK] = {false};
@@ -46,8 +34,17 @@ static bool find_steps(fnzi_eag_op *s, const fnz_geometry *target, int64_t *step
   if (by == FNZI_CHOOSER_INDICES && fnzi_eag_chosen_number(s, target) < 0)
     return false;
   const int64_t dim = s->args[param].u.i;
-  if (by == FNZI_CHOOSER_INDICES)
-    count_indexed(s, &s->args[param], target->rank, counts);
+  if (by == FNZI_CHOOSER_INDICES) {
+    /* Indices stand one after the other for the dimensions; a mask among them for several. */
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < s->args[param].count; i++) {
+      const fnz_geometry *index = look(s, &s->args[param].u.list[i]);
+      bool is_mask = index != NULL && (index->dtype == FNZ_BOOL || index->dtype == FNZ_U8);
+      for (uint32_t end = at + (is_mask ? index->rank : 1); at < end; at++)
+        if (at < target->rank)
+          counts[at] = index != NULL;
+    }
+  }
   for (uint32_t d = 0; by == FNZI_CHOOSER_DIM && d < target->rank; d++)
     counts[d] = dim == d || dim + target->rank == d;
   for (uint32_t d = 0; by == FNZI_CHOOSER_PLACES && d < target->rank; d++)

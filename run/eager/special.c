@@ -221,17 +221,6 @@ static const struct {
     {FNZI_ATEN_atleast_3d__Sequence, fnzi_eag_at_least},
 };
 
-/* Collectives are not in the operator table. */
-static bool is_wait(const fnz_op *op) {
-  static const char *const names[] = {"_c10d_functional::wait_tensor",
-                                      "_c10d_functional::wait_tensors",
-                                      "c10d_functional::wait_tensor"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i], op->name) == 0)
-      return true;
-  return false;
-}
-
 fnz_status fnzi_eag_special(fnzi_eag_op *s, bool *done) {
   const fnz_op *element = fnzi_foreach_element(s->op);
   *done = true;
@@ -249,8 +238,13 @@ fnz_status fnzi_eag_special(fnzi_eag_op *s, bool *done) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].op == place)
       return rows[i].perform(s);
-  if (place == FNZI_NO_OP && is_wait(s->op))
-    return fnzi_eag_wait(s);
+  /* Collectives are not in the operator table. */
+  static const char *const waits[] = {"_c10d_functional::wait_tensor",
+                                      "_c10d_functional::wait_tensors",
+                                      "c10d_functional::wait_tensor"};
+  for (size_t i = 0; place == FNZI_NO_OP && i < sizeof waits / sizeof *waits; i++)
+    if (strcmp(waits[i], s->op->name) == 0)
+      return fnzi_eag_wait(s);
   *done = false;
   return FNZ_OK;
 }

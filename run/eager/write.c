@@ -353,19 +353,6 @@ static fnz_status push_aliased(fnzi_eag_op *s, uint32_t alias) {
   return FNZ_OK;
 }
 
-/* Elements in one place are written once: `sizes` has one for all of them. */
-static fnz_status write_first(const writing *w, const int64_t *sizes) {
-  fnzi_eag_tensor *target = w->targets[0];
-  fnzi_eag_window whole, first;
-  const writing only = {w->s, w->twin, w->args, 0, w->targets, 1, w->recorded};
-  fnzi_eag_window_of(target->g, &whole);
-  first = whole;
-  memcpy(first.sizes, sizes, whole.rank * sizeof *sizes);
-  FNZ_TRY(fnzi_eag_tensor_reshape(w->s->in, target, &first));
-  FNZ_TRY(write_twin(&only));
-  return fnzi_eag_tensor_reshape(w->s->in, target, &whole);
-}
-
 static fnz_status write_targets(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
                                 fnzi_eag_tensor **targets, size_t count) {
   writing w = {.s = s, .twin = twin, .args = args, .targets = targets};
@@ -391,8 +378,18 @@ static fnz_status write_targets(fnzi_eag_op *s, const fnz_op *twin, const fnz_ar
     return write_in_loop(s, twin, args, targets, count);
   if (count == 1 && !fnzi_op_is_elementwise(twin))
     FNZ_TRY(fnzi_eag_chosen_alike(s, targets[0]->g, sizes, &alike));
-  if (alike)
-    return write_first(&w, sizes);
+  if (alike) {
+    /* Elements in one place are written once: `sizes` has one for all of them. */
+    fnzi_eag_tensor *target = w.targets[0];
+    fnzi_eag_window whole, first;
+    const writing only = {w.s, w.twin, w.args, 0, w.targets, 1, w.recorded};
+    fnzi_eag_window_of(target->g, &whole);
+    first = whole;
+    memcpy(first.sizes, sizes, whole.rank * sizeof *sizes);
+    FNZ_TRY(fnzi_eag_tensor_reshape(w.s->in, target, &first));
+    FNZ_TRY(write_twin(&only));
+    return fnzi_eag_tensor_reshape(w.s->in, target, &whole);
+  }
   return write_twin(&w);
 }
 

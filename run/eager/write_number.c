@@ -167,19 +167,6 @@ static fnz_status visit(void *user, const int64_t *index) {
   return status;
 }
 
-/* If strides are equal the mask decides the order; it counts as cast when a tensor is chosen
- * from. */
-static fnz_status number_write_all(chosen *c) {
-  uint32_t order[FNZ_MAX_RANK];
-  fnzi_eag_window w;
-  fnzi_eag_window_of(c->mask->g, &w);
-  if (c->number != NULL && c->target->g->dtype != FNZ_BOOL)
-    fnzi_eag_window_preserve(&w);
-  const fnz_geometry mask = fnzi_eag_window_geometry(&w), *reads = &mask;
-  fnzi_eag_loop_order(c->target->g, &reads, 1, order);
-  return fnzi_eag_loop(c->target->g, order, visit, c);
-}
-
 /* The number of a tensor of one element, in the target's dtype. */
 static fnz_status keep_number(chosen *c, const fnz_arg *arg) {
   fnzi_eag_tensor *t;
@@ -202,7 +189,16 @@ static fnz_status write_chosen(chosen *c, fnzi_eag_tensor *whole, int number) {
     FNZ_TRY(keep_number(c, &c->plain));
   FNZ_TRY(mask >= 0 ? look_at_mask(c, &s->args[mask]) : make_mask(c, number));
   FNZ_TRY(join(c, whole));
-  return number_write_all(c);
+  /* If strides are equal the mask decides the order; it counts as cast when a tensor is chosen
+   * from. */
+  uint32_t order[FNZ_MAX_RANK];
+  fnzi_eag_window w;
+  fnzi_eag_window_of(c->mask->g, &w);
+  if (c->number != NULL && c->target->g->dtype != FNZ_BOOL)
+    fnzi_eag_window_preserve(&w);
+  const fnz_geometry shape = fnzi_eag_window_geometry(&w), *reads = &shape;
+  fnzi_eag_loop_order(c->target->g, &reads, 1, order);
+  return fnzi_eag_loop(c->target->g, order, visit, c);
 }
 
 fnz_status fnzi_eag_write_chosen(fnzi_eag_op *s, fnzi_eag_tensor *target, bool *done) {
