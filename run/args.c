@@ -69,19 +69,6 @@ static fnz_status lower_list(lowering *l, fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* A file may have a float for an integer parameter, and a number for a dtype. */
-static fnz_status check_type(fnzi_run_state *run, const fnz_op *op, const fnzi_param *param,
-                             const fnz_arg *arg) {
-  bool integer = param->type == FNZI_TYPE_INT || param->type == FNZI_TYPE_SYM_INT;
-  bool dtype = param->type == FNZI_TYPE_DTYPE;
-  const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
-  for (size_t i = 0; i < (arg->tag == FNZ_ARG_LIST ? arg->count : 1); i++)
-    if ((integer && items[i].tag == FNZ_ARG_FLOAT) || (dtype && items[i].tag == FNZ_ARG_INT))
-      return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "", "%s: argument %s is no %s", op->name,
-                       param->name, integer ? "integer" : "dtype");
-  return FNZ_OK;
-}
-
 fnz_status fnzi_run_lower(fnzi_run_state *run, fnzi_run_lower_fn *value, void *user,
                           fnz_request *call, fnz_arg **out) {
   const fnz_op *op = call->op;
@@ -94,7 +81,16 @@ fnz_status fnzi_run_lower(fnzi_run_state *run, fnzi_run_lower_fn *value, void *u
       FNZ_TRY(lower_list(&l, &lowered[i]));
     else
       FNZ_TRY(lower_one(&l, &lowered[i]));
-    FNZ_TRY(check_type(run, op, &op->params[i], &lowered[i]));
+    /* A file may have a float for an integer parameter, and a number for a dtype. */
+    const fnz_arg *arg = &lowered[i];
+    const fnzi_param *param = &op->params[i];
+    bool integer = param->type == FNZI_TYPE_INT || param->type == FNZI_TYPE_SYM_INT;
+    bool dtype = param->type == FNZI_TYPE_DTYPE;
+    const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
+    for (size_t k = 0; k < (arg->tag == FNZ_ARG_LIST ? arg->count : 1); k++)
+      if ((integer && items[k].tag == FNZ_ARG_FLOAT) || (dtype && items[k].tag == FNZ_ARG_INT))
+        return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "", "%s: argument %s is no %s", op->name,
+                         param->name, integer ? "integer" : "dtype");
   }
   call->args = lowered;
   if (out)

@@ -49,17 +49,6 @@ static fnz_status cast(casting *c, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* Restores the values of the frame. */
-static void undo(casting *c) {
-  for (size_t i = 0; i < c->swaps.count; i++) {
-    const swap *s = &c->swaps.data[i];
-    fnzi_run_frame_arg made = {c->run->items[s->value], {.tag = FNZ_ARG_VALUE}};
-    c->run->items[s->value] = s->old;
-    fnzi_run_frame_arg_drop(c->by, &made);
-  }
-  FNZI_VEC_FREE(c->run->ctx, &c->swaps);
-}
-
 fnz_status fnzi_run_autocast_node(fnzi_run_state *run, const fnzi_run_interpreter *by,
                                   const fnzi_node *node, fnz_dtype dtype) {
   casting c = {.run = run, .by = by};
@@ -87,6 +76,13 @@ fnz_status fnzi_run_autocast_node(fnzi_run_state *run, const fnzi_run_interprete
       status = cast(&c, each.arg);
   if (status == FNZ_OK)
     status = by->node(by->self, node);
-  undo(&c);
+  /* The frame gets its values back. */
+  for (size_t i = 0; i < c.swaps.count; i++) {
+    const swap *s = &c.swaps.data[i];
+    fnzi_run_frame_arg made = {c.run->items[s->value], {.tag = FNZ_ARG_VALUE}};
+    c.run->items[s->value] = s->old;
+    fnzi_run_frame_arg_drop(c.by, &made);
+  }
+  FNZI_VEC_FREE(c.run->ctx, &c.swaps);
   return status;
 }

@@ -76,18 +76,6 @@ static uint64_t mix(uint64_t x) {
 
 enum { HASH_ITERATIONS = 6 }; /* the most of a loop over hashes */
 
-/* Over hashes the hash chooses the branch, so that two programs take the same one if their
- * predicates have the same hash; a loop continues three times out of four. */
-static fnz_status hash_says(const fnzi_run_state *run, fnzi_cell hash, const fnzi_run_frame_op *r,
-                            bool *out) {
-  uint64_t h = mix(hash.of + mix(hash.at) + mix(run->options->seed) + (uint64_t)r->iteration);
-  bool loops = r->hop.kind == FNZI_HOP_WHILE_LOOP;
-  *out = loops ? r->iteration < HASH_ITERATIONS && (h & 3) != 0 : (h & 1) != 0;
-  if (run->options->decide == NULL || (loops && r->iteration >= HASH_ITERATIONS))
-    return FNZ_OK;
-  return run->options->decide(run->options->decider, run, h, out);
-}
-
 static fnz_status number_says(fnzi_run_state *run, const fnz_arg *number, bool *out) {
   *out = number->tag == FNZ_ARG_FLOAT ? number->u.f != 0 : number->u.i != 0;
   if (number->tag == FNZ_ARG_BOOL || number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_FLOAT)
@@ -110,8 +98,16 @@ static fnz_status item_says(fnzi_run_state *run, const fnzi_run_interpreter *by,
   FNZ_TRY(by->value(by->self, item, &value));
   FNZ_TRY(run->backend->download(run->backend->self, run->ctx, value, cells));
   memcpy(&hash, cells, sizeof hash);
-  if (run->hashes)
-    return hash_says(run, hash, r, out);
+  if (run->hashes) {
+    /* Over hashes the hash chooses the branch, so that two programs take the same one if their
+     * predicates have the same hash; a loop continues three times out of four. */
+    uint64_t h = mix(hash.of + mix(hash.at) + mix(run->options->seed) + (uint64_t)r->iteration);
+    bool loops = r->hop.kind == FNZI_HOP_WHILE_LOOP;
+    *out = loops ? r->iteration < HASH_ITERATIONS && (h & 3) != 0 : (h & 1) != 0;
+    if (run->options->decide == NULL || (loops && r->iteration >= HASH_ITERATIONS))
+      return FNZ_OK;
+    return run->options->decide(run->options->decider, run, h, out);
+  }
   if (!fnzi_run_decode_number(dtype, cells, &number))
     return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "a predicate of %s; it must be bool or a number", fnzi_dtype(dtype)->name);

@@ -80,18 +80,6 @@ fnz_status fnzi_run_memory_need(fnzi_run_state *run, fnzi_run_memory *memory) {
   return FNZ_OK;
 }
 
-static fnz_status upload_gathered(fnzi_run_state *run, const fnzi_run_memory *memory,
-                                  const fnz_geometry *g, size_t bytes, fnz_handle *out) {
-  size_t cell = run->backend->cell_bytes(run->backend->self, g->dtype);
-  unsigned char *dense = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
-  if (dense == NULL)
-    return fnzi_no_memory(run->ctx);
-  fnzi_run_gather(g, memory->cells, cell, dense);
-  fnz_status status = run->backend->upload(run->backend->self, run->ctx, g, dense, out);
-  fnzi_free(run->ctx, dense, bytes + 1);
-  return status;
-}
-
 fnz_status fnzi_run_memory_read(fnzi_run_state *run, fnzi_run_memory *memory, const fnz_geometry *g,
                                 fnz_handle *out) {
   const fnzi_run_series *series = run->options->series;
@@ -105,7 +93,13 @@ fnz_status fnzi_run_memory_read(fnzi_run_state *run, fnzi_run_memory *memory, co
   FNZ_TRY(fnzi_run_memory_need(run, memory));
   if (in_a_row)
     return run->backend->upload(run->backend->self, run->ctx, g, memory->cells + start, out);
-  return upload_gathered(run, memory, g, bytes, out);
+  unsigned char *dense = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
+  if (dense == NULL)
+    return fnzi_no_memory(run->ctx);
+  fnzi_run_gather(g, memory->cells, cell, dense);
+  fnz_status status = run->backend->upload(run->backend->self, run->ctx, g, dense, out);
+  fnzi_free(run->ctx, dense, bytes + 1);
+  return status;
 }
 
 fnz_status fnzi_run_memory_borrow(fnzi_run_state *run, void *cells, size_t bytes,

@@ -136,18 +136,6 @@ const fnz_geometry *fnzi_run_recorded(fnzi_run_state *run, fnzi_arena *arena, ui
   return made;
 }
 
-/* A body may run again: there, numbers that depend on data are forgotten first. */
-static fnz_status forget_data(fnzi_run_state *run, const fnz_geometry *g) {
-  fnzi_run_numbers *n = run->symbolic;
-  const fnzi_expr *symbol;
-  for (uint32_t d = 0; run->graph != fnzi_graph_main(run->program) && d < g->rank; d++) {
-    const fnzi_expr *e = n->sizes.symbols[g->symbols[d]];
-    if (g->symbols[d] && e && fnzi_expr_is_linear(e, &symbol) && symbol->atom_text[0] == 'u')
-      FNZ_TRY(fnzi_point_unset(&n->point, symbol));
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_run_learn_sizes(fnzi_run_state *run, uint64_t value, const fnz_geometry *g) {
   const fnzi_value *v = &run->graph->values.data[value];
   fnzi_run_numbers *n = run->symbolic;
@@ -163,7 +151,14 @@ fnz_status fnzi_run_learn_sizes(fnzi_run_state *run, uint64_t value, const fnz_g
       return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, NULL,
                        "dimension %u of %s is %lld, the program says %lld", d, v->name,
                        (long long)g->sizes[d], (long long)v->geometry->sizes[d]);
-  FNZ_TRY(forget_data(run, v->geometry));
+  /* A body may run again: there, numbers that depend on data are forgotten first. */
+  const fnzi_expr *symbol;
+  for (uint32_t d = 0; run->graph != fnzi_graph_main(run->program) && d < v->geometry->rank; d++) {
+    const fnzi_expr *e = n->sizes.symbols[v->geometry->symbols[d]];
+    if (v->geometry->symbols[d] && e && fnzi_expr_is_linear(e, &symbol) &&
+        symbol->atom_text[0] == 'u')
+      FNZ_TRY(fnzi_point_unset(&n->point, symbol));
+  }
   size_t known = n->point.done;
   FNZ_TRY(solve_sizes(run, v, g->sizes, &left));
   return n->point.done < known ? check_conditions(run) : FNZ_OK;

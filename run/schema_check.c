@@ -62,18 +62,6 @@ static fnz_status schema_compare(const fnzi_run_state *run, const fnz_op *op, co
                    op->name, w->name, at / run->backend->cell_bytes(run->backend->self, g->dtype));
 }
 
-static fnz_status schema_check_result(const witnesses *all, const fnz_op *op, size_t k,
-                                      fnz_handle result) {
-  const fnz_backend *backend = all->run->backend;
-  for (size_t i = 0; i < all->list.count; i++)
-    if (backend->shares(backend->self, result, all->list.data[i].handle))
-      return fnzi_fail(all->run->ctx, FNZ_CLASS_DIFFERENT, "",
-                       "result %zu of %s lies in the memory of its argument `%s`, which its schema "
-                       "does not say; declare the alias, Tensor(a), or let the kernel copy",
-                       k, op->name, all->list.data[i].name);
-  return FNZ_OK;
-}
-
 static fnz_status look_after(const witnesses *all, const fnz_op *op, const fnz_handle *outputs,
                              size_t count) {
   const fnz_backend *backend = all->run->backend;
@@ -82,8 +70,13 @@ static fnz_status look_after(const witnesses *all, const fnz_op *op, const fnz_h
   for (size_t i = 0; i < all->list.count; i++)
     FNZ_TRY(schema_compare(all->run, op, &all->list.data[i]));
   for (size_t k = 0; k < count && !may_share; k++)
-    if (outputs[k])
-      FNZ_TRY(schema_check_result(all, op, k, outputs[k]));
+    for (size_t i = 0; outputs[k] && i < all->list.count; i++)
+      if (backend->shares(backend->self, outputs[k], all->list.data[i].handle))
+        return fnzi_fail(
+            all->run->ctx, FNZ_CLASS_DIFFERENT, "",
+            "result %zu of %s lies in the memory of its argument `%s`, which its schema "
+            "does not say; declare the alias, Tensor(a), or let the kernel copy",
+            k, op->name, all->list.data[i].name);
   return FNZ_OK;
 }
 

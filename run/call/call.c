@@ -29,19 +29,6 @@ static fnz_backend *find_backend(const fnz_stack *stack, const fnz_op *op) {
   return first ? first : scalar ? scalar : stack->backend;
 }
 
-/* The tensor's elements on another backend. Owned by the caller. */
-static fnz_status move_tensor(fnz_stack *stack, fnz_eager from, fnz_backend *to, fnz_handle *out) {
-  const fnz_geometry *g = fnz_eager_geometry(from);
-  unsigned char *cells;
-  size_t bytes;
-  if (!fnzi_mul_size((size_t)fnz_geometry_numel(g),
-                     from.backend->cell_bytes(from.backend->self, g->dtype), &bytes))
-    return fnzi_no_memory(stack->ctx);
-  FNZI_NEW(&stack->arena, bytes, &cells);
-  FNZ_TRY(from.backend->download(from.backend->self, stack->ctx, from.handle, cells));
-  return to->upload(to->self, stack->ctx, g, cells, out);
-}
-
 /* Moves single tensors; a mixed list is refused. */
 static fnz_status align(fnz_stack *stack, const fnz_op *op, size_t i, fnz_backend *backend) {
   size_t tensors = fnz_stack_tensors(stack, i);
@@ -59,7 +46,16 @@ static fnz_status align(fnz_stack *stack, const fnz_op *op, size_t i, fnz_backen
                        "%s: argument %s is on %s, but other tensors are on %s; all must be on one "
                        "device",
                        op->name, op->params[i].name, t.backend->name, backend->name);
-    FNZ_TRY(move_tensor(stack, t, backend, &moved));
+    /* The tensor's elements go to the other backend. */
+    const fnz_geometry *g = fnz_eager_geometry(t);
+    unsigned char *cells;
+    size_t bytes;
+    if (!fnzi_mul_size((size_t)fnz_geometry_numel(g),
+                       t.backend->cell_bytes(t.backend->self, g->dtype), &bytes))
+      return fnzi_no_memory(stack->ctx);
+    FNZI_NEW(&stack->arena, bytes, &cells);
+    FNZ_TRY(t.backend->download(t.backend->self, stack->ctx, t.handle, cells));
+    FNZ_TRY(backend->upload(backend->self, stack->ctx, g, cells, &moved));
     if (stack->entries[i].owned)
       fnz_eager_release(t);
     stack->args[i].u.value = moved;

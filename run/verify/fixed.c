@@ -180,14 +180,6 @@ static void count_bodies(const coverage *c, fnz_verify_report *report) {
 
 enum { MORE_TRIALS = 62 }; /* to reach branches that were not taken yet */
 
-/* Predicates are flipped with the first seed: so each has gone both ways once. */
-static fnz_status compare_hashes(fnz_context *ctx, const comparison *c, uint64_t seed) {
-  fnz_backend *backend;
-  const fnzi_run_options options = {.seed = seed};
-  FNZ_TRY(fnz_hash_backend_create(ctx, seed, c->bytewise, &backend));
-  return compare_over(ctx, c, backend, options);
-}
-
 /* All wanted trials, and more until every body has been run. */
 static fnz_status run_trials(fnz_context *ctx, comparison *c, int trials) {
   fnz_verify_report *report = c->report;
@@ -197,7 +189,12 @@ static fnz_status run_trials(fnz_context *ctx, comparison *c, int trials) {
   report->predicates = report->predicates_turned = 0;
   for (report->trials = 0; report->trials < trials + MORE_TRIALS;) {
     FNZ_TRY(fnzi_task_at(ctx, (uint64_t)report->trials));
-    FNZ_TRY(compare_hashes(ctx, c, (uint64_t)++report->trials));
+    /* Predicates are flipped with the first seed: so each has gone both ways once. */
+    uint64_t seed = (uint64_t)++report->trials;
+    fnz_backend *backend;
+    const fnzi_run_options options = {.seed = seed};
+    FNZ_TRY(fnz_hash_backend_create(ctx, seed, c->bytewise, &backend));
+    FNZ_TRY(compare_over(ctx, c, backend, options));
     if (report->trials < trials)
       continue;
     report->bodies = report->bodies_run = 0;

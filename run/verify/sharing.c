@@ -267,16 +267,6 @@ static void put_standing(const comparing *c, const standing *at, uint64_t rank, 
     snprintf(out, 128, "has memory of its own");
 }
 
-static fnz_status lies_elsewhere(const comparing *c, uint64_t rank, const standing *a,
-                                 const standing *b) {
-  char name[96], first[128], second[128];
-  put_name(c, rank, name);
-  put_standing(c, a, rank, first);
-  put_standing(c, b, rank, second);
-  return fnzi_fail(c->ctx, FNZ_CLASS_DIFFERENT, "", "%s %s in the original and %s here", name,
-                   first, second);
-}
-
 static void put_window(const fnz_geometry *g, bool offset, char out[192]) {
   char shape[FNZI_SHAPE_TEXT];
   fnzi_shape_text(g, shape);
@@ -387,8 +377,14 @@ static fnz_status sharing_compare_one(comparing *c, uint64_t rank, const fnzi_ve
     skip(c, rank, "memory", "of which a .pt2 file says nothing");
   else if (!same && (a->may_share || b->may_share))
     skip(c, rank, "memory", "which a body gives");
-  else if (!same && !is_weight(c, rank))
-    return lies_elsewhere(c, rank, &first, &second);
+  else if (!same && !is_weight(c, rank)) {
+    char name[96], there[128], here[128];
+    put_name(c, rank, name);
+    put_standing(c, &first, rank, there);
+    put_standing(c, &second, rank, here);
+    return fnzi_fail(c->ctx, FNZ_CLASS_DIFFERENT, "", "%s %s in the original and %s here", name,
+                     there, here);
+  }
   if (same && first.tensor != rank)
     return FNZ_OK;
   return same && first.memory != rank ? compare_shared(c, rank, first.memory, a, b)
