@@ -101,19 +101,6 @@ static void draw_squeeze_dims(choices *c, const fnz_geometry *g, fnzi_drawn_call
 }
 
 /* --- sizes ----------------------------------------------------------------------------------- */
-static void merge_dims(int64_t *sizes, uint32_t *rank, uint32_t d) {
-  sizes[d] *= sizes[d + 1];
-  memmove(&sizes[d + 1], &sizes[d + 2], (*rank - d - 2) * sizeof *sizes);
-  --*rank;
-}
-
-static void split_dim(int64_t *sizes, uint32_t *rank, uint32_t d, int64_t by) {
-  memmove(&sizes[d + 1], &sizes[d], (*rank - d) * sizeof *sizes);
-  sizes[d] /= by;
-  sizes[d + 1] = by;
-  ++*rank;
-}
-
 /* Other sizes with as many elements: dimensions merged and split. */
 static void calls_draw_sizes(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   int64_t sizes[FNZ_MAX_RANK + 4];
@@ -123,12 +110,18 @@ static void calls_draw_sizes(choices *c, const fnz_geometry *g, fnzi_drawn_call 
   for (uint32_t n = 1 + choose(c, 3); n > 0; n--) {
     uint32_t d = choose(c, rank);
     int64_t by = choose_in(c, 1, 3);
-    if (rank > 1 && d + 1 < rank && perhaps(c, 60))
-      merge_dims(sizes, &rank, d);
-    else if (rank == 0)
+    if (rank > 1 && d + 1 < rank && perhaps(c, 60)) {
+      sizes[d] *= sizes[d + 1];
+      memmove(&sizes[d + 1], &sizes[d + 2], (rank - d - 2) * sizeof *sizes);
+      --rank;
+    } else if (rank == 0)
       sizes[rank++] = 1;
-    else if (sizes[d] % by == 0)
-      split_dim(sizes, &rank, d, by);
+    else if (sizes[d] % by == 0) {
+      memmove(&sizes[d + 1], &sizes[d], (rank - d) * sizeof *sizes);
+      sizes[d] /= by;
+      sizes[d + 1] = by;
+      ++rank;
+    }
   }
   if (rank && fnz_geometry_numel(g) > 0 && perhaps(c, 25))
     sizes[choose(c, rank)] = -1;

@@ -137,17 +137,6 @@ static fnz_status excuse_of(planter *pl, const mistake *m, fnzi_fate *out) {
   return FNZ_OK;
 }
 
-/* The report may say that it has not compared such a thing. */
-static bool is_of_memory(const row *kind) {
-  static fnzi_plant_fn *const all[] = {fnzi_plant_strides,       fnzi_plant_memory_format,
-                                       fnzi_plant_alias_window,  fnzi_plant_alias_added,
-                                       fnzi_plant_alias_dropped, fnzi_plant_alias_other};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    if (kind->plant == all[i])
-      return true;
-  return false;
-}
-
 /* Mistakes of the library are no answers. */
 static fnz_status judge(planter *pl, const mistake *m, fnzi_fate *out) {
   fnz_verify_report report = FNZ_VERIFY_REPORT_INIT;
@@ -156,8 +145,14 @@ static fnz_status judge(planter *pl, const mistake *m, fnzi_fate *out) {
     return status;
   if (status == FNZ_OK)
     FNZ_TRY(excuse_of(pl, m, out));
-  if (status == FNZ_OK && *out == FNZI_FATE_MISSED && is_of_memory(m->kind) &&
-      report.not_compared[0])
+  /* The report may say that it has not compared such a thing. */
+  static fnzi_plant_fn *const all[] = {fnzi_plant_strides,       fnzi_plant_memory_format,
+                                       fnzi_plant_alias_window,  fnzi_plant_alias_added,
+                                       fnzi_plant_alias_dropped, fnzi_plant_alias_other};
+  bool is_of_memory = false;
+  for (size_t i = 0; !is_of_memory && i < sizeof all / sizeof *all; i++)
+    is_of_memory = m->kind->plant == all[i];
+  if (status == FNZ_OK && *out == FNZI_FATE_MISSED && is_of_memory && report.not_compared[0])
     *out = FNZI_FATE_OPEN;
   if (status == FNZ_OK)
     return FNZ_OK;
@@ -224,19 +219,6 @@ static void forget(planter *pl) {
   pl->text = (fnz_buffer){0};
 }
 
-/* A functional form that is for fewer sizes than its original is compared with itself. */
-static fnz_status find_against(planter *pl, bool *usable) {
-  pl->against = pl->original;
-  fnz_status status = fnz_verify(pl->ctx, pl->original, pl->copy, NULL, NULL, NULL);
-  if (status != FNZ_OK && !is_limit(status)) {
-    FNZ_TRY(read_copy(pl, &pl->text, pl->functional, &pl->same));
-    pl->against = pl->same;
-    status = fnz_verify(pl->ctx, pl->same, pl->copy, NULL, NULL, NULL);
-  }
-  *usable = status == FNZ_OK;
-  return is_limit(status) ? status : FNZ_OK;
-}
-
 static fnz_status prepare(planter *pl, const fnz_program *p, bool *usable) {
   forget(pl);
   pl->original = p;
@@ -260,7 +242,16 @@ static fnz_status prepare(planter *pl, const fnz_program *p, bool *usable) {
     status = read_copy(pl, &pl->text, pl->functional, &pl->copy);
   if (status != FNZ_OK)
     return is_limit(status) ? status : FNZ_OK;
-  return find_against(pl, usable);
+  /* A functional form that is for fewer sizes than its original is compared with itself. */
+  pl->against = pl->original;
+  status = fnz_verify(pl->ctx, pl->original, pl->copy, NULL, NULL, NULL);
+  if (status != FNZ_OK && !is_limit(status)) {
+    FNZ_TRY(read_copy(pl, &pl->text, pl->functional, &pl->same));
+    pl->against = pl->same;
+    status = fnz_verify(pl->ctx, pl->same, pl->copy, NULL, NULL, NULL);
+  }
+  *usable = status == FNZ_OK;
+  return is_limit(status) ? status : FNZ_OK;
 }
 
 fnz_status fnzi_planter_try(planter *pl, const fnz_program *p, uint64_t turn, bool *missed) {

@@ -83,12 +83,6 @@ bool fnzi_plant_next_item(fnzi_planting *t, fnzi_plant_at *at) {
   return true;
 }
 
-/* The type of the parameter that the item is for; FNZI_TYPE_COUNT of a node without an operator. */
-static fnzi_type type_of(const fnzi_plant_at *at) {
-  return at->n->op && at->top < at->n->op->nparams ? at->n->op->params[at->top].type
-                                                   : FNZI_TYPE_COUNT;
-}
-
 /* --- values ---------------------------------------------------------------------------------- */
 /* The node that defines the value; NULL for an input. */
 static fnzi_node *definer_of(const fnzi_graph *g, uint64_t value) {
@@ -243,7 +237,10 @@ fnz_status fnzi_plant_set_operator(fnzi_planting *t, fnzi_node *n, const char *n
 /* --- numbers --------------------------------------------------------------------------------- */
 /* Dimensions and sizes are other kinds' matter. */
 bool fnzi_plant_is_operand_number(const fnzi_plant_at *at) {
-  fnzi_type type = type_of(at);
+  /* The type of the parameter that the item is for; FNZI_TYPE_COUNT of a node without an operator.
+   */
+  fnzi_type type =
+      at->n->op && at->top < at->n->op->nparams ? at->n->op->params[at->top].type : FNZI_TYPE_COUNT;
   if (at->arg->tag == FNZ_ARG_FLOAT)
     return !isnan(at->arg->u.f);
   return at->arg->tag == FNZ_ARG_INT &&

@@ -157,15 +157,6 @@ fnz_status fnzi_plant_guard_bound(fnzi_planting *t) {
 /* --- arguments ------------------------------------------------------------------------------- */
 enum { SMALL = 20 };
 
-/* It is a symbol: verification tries constants of the other program for symbols, but not for
- * expressions such as s0//3, and takes sizes that data tell as recorded. */
-static bool is_size(const fnzi_planting *t, const fnzi_plant_at *at) {
-  const fnzi_value *v =
-      at->n->op && at->arg->tag == FNZ_ARG_SYMBOL ? &at->g->values.data[at->arg->u.value] : NULL;
-  const char *text = v && v->symbol ? t->p->symbols.data[v->symbol].text : "";
-  return text[0] && !text[strspn(text, "s0123456789")];
-}
-
 /* A size as an argument of an operator, but a constant at larger sizes than are tried usually. */
 fnz_status fnzi_plant_size_bounded(fnzi_planting *t) {
   for (fnzi_plant_at at = {0}; fnzi_plant_next_item(t, &at);) {
@@ -173,7 +164,13 @@ fnz_status fnzi_plant_size_bounded(fnzi_planting *t) {
     fnzi_node *n;
     uint32_t value;
     const char *text;
-    if (!is_size(t, &at) || !fnzi_plant_here(t))
+    /* It is a symbol: verification tries constants of the other program for symbols, but not for
+     * expressions such as s0//3, and takes sizes that data tell as recorded. */
+    const fnzi_value *v =
+        at.n->op && at.arg->tag == FNZ_ARG_SYMBOL ? &at.g->values.data[at.arg->u.value] : NULL;
+    const char *name = v && v->symbol ? t->p->symbols.data[v->symbol].text : "";
+    bool is_size = name[0] && !name[strspn(name, "s0123456789")];
+    if (!is_size || !fnzi_plant_here(t))
       continue;
     const uint64_t size = at.arg->u.value;
     const char *was = t->p->symbols.data[at.g->values.data[size].symbol].text;
@@ -194,20 +191,17 @@ fnz_status fnzi_plant_size_bounded(fnzi_planting *t) {
 }
 
 /* --- ranges ---------------------------------------------------------------------------------- */
-/* A guard says which number the symbol is, so its range says nothing. */
-static bool is_settled(const fnz_program *p, const char *symbol) {
-  for (size_t k = 0; k < p->guards.count; k++)
-    if (p->guards.data[k].kind == FNZ_GUARD_CONDITION &&
-        fnzi_starts_with(p->guards.data[k].text, "Eq(") && strstr(p->guards.data[k].text, symbol))
-      return true;
-  return false;
-}
-
 /* Either end of a range, by one; of an open end nothing is known to be within reach. */
 static fnz_status change_range(fnzi_planting *t, int64_t inwards) {
   for (size_t k = 0; k < t->p->ranges.count; k++) {
     fnzi_range *r = &t->p->ranges.data[k];
-    if (is_settled(t->p, r->symbol))
+    /* A guard says which number the symbol is, so its range says nothing. */
+    bool is_settled = false;
+    for (size_t i = 0; !is_settled && i < t->p->guards.count; i++)
+      is_settled = t->p->guards.data[i].kind == FNZ_GUARD_CONDITION &&
+                   fnzi_starts_with(t->p->guards.data[i].text, "Eq(") &&
+                   strstr(t->p->guards.data[i].text, r->symbol);
+    if (is_settled)
       continue;
     if (r->min != INT64_MIN && (inwards > 0 ? r->min < r->max : r->min > 0) && fnzi_plant_here(t)) {
       r->min += inwards;

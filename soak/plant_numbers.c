@@ -59,27 +59,23 @@ static fnz_status retext(fnzi_planting *t, fnzi_graph *g, const fnzi_node *n) {
 }
 
 /* --- numbers --------------------------------------------------------------------------------- */
-/* A literal in place of the number. */
-static fnz_status change_output(fnzi_planting *t, uint32_t k) {
-  const fnzi_graph *g = fnzi_graph_main(t->p);
-  fnz_arg *arg = &g->outputs[k];
-  const fnzi_value *own = arg->tag == FNZ_ARG_SYMBOL ? &g->values.data[arg->u.value] : NULL;
-  if (!own && arg->tag != FNZ_ARG_BOOL)
-    return fnzi_plant_change_number(t,
-                                    &(fnzi_plant_at){.arg = arg, .node = (uint32_t)g->nodes.count});
-  int64_t hint = own && own->symbol ? t->p->symbols.data[own->symbol].hint : arg->u.i;
-  *arg = own ? fnzi_arg_int(hint + 1) : (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = !hint};
-  return fnzi_plant_note(t, "output %u becomes %lld", k, (long long)arg->u.i);
-}
-
 fnz_status fnzi_plant_number_output(fnzi_planting *t) {
   const fnzi_graph *g = fnzi_graph_main(t->p);
   for (uint32_t k = 0; k < g->noutputs; k++) {
     fnz_tag tag = (fnz_tag)g->outputs[k].tag;
     bool is_number =
         tag == FNZ_ARG_INT || tag == FNZ_ARG_FLOAT || tag == FNZ_ARG_BOOL || tag == FNZ_ARG_SYMBOL;
-    if (is_number && fnzi_output_is_result(&t->p->outputs[k]) && fnzi_plant_here(t))
-      return change_output(t, k);
+    if (is_number && fnzi_output_is_result(&t->p->outputs[k]) && fnzi_plant_here(t)) {
+      /* A literal in place of the number. */
+      fnz_arg *arg = &g->outputs[k];
+      const fnzi_value *own = arg->tag == FNZ_ARG_SYMBOL ? &g->values.data[arg->u.value] : NULL;
+      if (!own && arg->tag != FNZ_ARG_BOOL)
+        return fnzi_plant_change_number(
+            t, &(fnzi_plant_at){.arg = arg, .node = (uint32_t)g->nodes.count});
+      int64_t hint = own && own->symbol ? t->p->symbols.data[own->symbol].hint : arg->u.i;
+      *arg = own ? fnzi_arg_int(hint + 1) : (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = !hint};
+      return fnzi_plant_note(t, "output %u becomes %lld", k, (long long)arg->u.i);
+    }
   }
   return FNZ_OK;
 }

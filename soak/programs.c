@@ -73,14 +73,6 @@ static fnz_status write_down(gen *g, const fnz_op *op, const fnzi_drawn_call *ca
   return fnzi_node_add(g->p, 0, &node, &index);
 }
 
-static bool is_small(fnz_tensor *const *results, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (fnz_geometry_numel(fnz_tensor_geometry(results[i])) > MOST_ELEMENTS ||
-        fnz_tensor_geometry(results[i])->rank > MOST_DIMS)
-      return false;
-  return true;
-}
-
 #define NONE SIZE_MAX
 
 /* The written tensor, or else the first; NONE when there are none. */
@@ -147,16 +139,12 @@ static fnz_status lie_as_in_eager(gen *g, const fnz_op *op, const fnzi_drawn_cal
 
 static fnz_status call_step(gen *g, const fnzi_drawn_call *call, size_t row);
 
-static size_t row_of(const char *op) {
-  size_t row = 0;
-  while (strcmp(fnzi_call_draws[row].op, op) != 0)
-    row++;
-  return row;
-}
-
 static bool make_value(gen *g, const fnzi_drawn_call *call, size_t *out) {
   const size_t before = g->count;
-  g->failed = call_step(g, call, row_of(call->op));
+  size_t row = 0;
+  while (strcmp(fnzi_call_draws[row].op, call->op) != 0)
+    row++;
+  g->failed = call_step(g, call, row);
   *out = before;
   return g->failed == FNZ_OK && g->count == before + 1;
 }
@@ -169,7 +157,11 @@ static fnz_status call_step(gen *g, const fnzi_drawn_call *call, size_t row) {
   bind(g, call, true, &bound);
   if (fnz_tensor_call(g->wrapper, bound.op, bound.args, bound.nargs, results, MOST_RESULTS, &count))
     return keep_refusal(g, op, call, row);
-  if (kind_of(row) != WRITE && !is_small(results, count)) /* a write has happened */
+  bool is_small = true;
+  for (size_t i = 0; is_small && i < count; i++)
+    is_small = fnz_geometry_numel(fnz_tensor_geometry(results[i])) <= MOST_ELEMENTS &&
+               fnz_tensor_geometry(results[i])->rank <= MOST_DIMS;
+  if (kind_of(row) != WRITE && !is_small) /* a write has happened */
     return FNZ_OK;
   if (count == 1)
     FNZ_TRY(lie_as_in_eager(g, op, call, &results[0]));

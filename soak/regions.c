@@ -198,16 +198,6 @@ static void call(gen *g, scope *s, unsigned depth) {
   fnzi_region_end_node(g, s);
 }
 
-/* It runs three times. */
-static void draw_test(gen *g, size_t place, const operands *o) {
-  scope *s = open_body(g, o);
-  if (!s)
-    return;
-  const var goes_on = fnzi_region_dense(g, "bool", 0, NULL);
-  fnzi_region_node(g, s, goes_on, "lt.Scalar(%%a0, 3)");
-  close_body(g, place, s, true, &goes_on, 1);
-}
-
 static void loop(gen *g, scope *s, unsigned depth) {
   operands o = {.count = 0};
   var outs[MOST_OPERANDS];
@@ -217,7 +207,13 @@ static void loop(gen *g, scope *s, unsigned depth) {
   const size_t carried = o.count;
   capture(g, s, 2, &o);
   const size_t test = reserve(g), turn = reserve(g);
-  draw_test(g, test, &o);
+  /* It runs three times. */
+  scope *head = open_body(g, &o);
+  if (head) {
+    const var goes_on = fnzi_region_dense(g, "bool", 0, NULL);
+    fnzi_region_node(g, head, goes_on, "lt.Scalar(%%a0, 3)");
+    close_body(g, test, head, true, &goes_on, 1);
+  }
   scope *b = open_body(g, &o);
   if (!b)
     return;

@@ -41,41 +41,12 @@ static bool fails_with(shrinking *s, size_t at, uint8_t byte) {
   return still_fails(s);
 }
 
-/* Neighbouring parts, `parts` of them at a time, the last ones first: no remaining part uses their
- * values. */
-static bool drop_parts(shrinking *s, size_t parts) {
-  const choices *c = &s->w->at_hand;
-  bool any = false;
-  for (size_t end = c->nparts; end-- > parts;)
-    if (end < c->nparts && c->parts[end] <= c->count)
-      any = fails_without(s, c->parts[end - parts], c->parts[end] - c->parts[end - parts]) || any;
-  return any;
-}
-
-/* Large chunks need not begin everywhere. */
-static bool drop_chunks(shrinking *s, size_t chunk) {
-  bool any = false;
-  for (size_t at = 0; at + chunk <= s->w->at_hand.count;)
-    if (fails_without(s, at, chunk))
-      any = true;
-    else
-      at += 1 + chunk / 8;
-  return any;
-}
-
 static bool lower_byte(shrinking *s, size_t at) {
   const uint8_t was = s->w->at_hand.bytes[at], tries[] = {0, was / 2, (uint8_t)(was - 1)};
   for (size_t k = 0; was > 0 && k < sizeof tries; k++)
     if (tries[k] < was && fails_with(s, at, tries[k]))
       return true;
   return false;
-}
-
-static bool lower_bytes(shrinking *s) {
-  bool any = false;
-  for (size_t at = 0; at < s->w->at_hand.count; at++)
-    any = lower_byte(s, at) || any;
-  return any;
 }
 
 void fnzi_worker_shrink(fnzi_worker *w, unsigned checks) {
@@ -85,14 +56,25 @@ void fnzi_worker_shrink(fnzi_worker *w, unsigned checks) {
     return;
   memset(s.ignored, 0, sizeof *s.ignored);
   memcpy(s.kind, w->judge->kind, sizeof s.kind);
+  const choices *c = &w->at_hand;
   w->at_hand.count = w->at_hand.at;
   for (bool any = true; any;) {
     any = false;
+    /* Neighbouring parts, the last ones first: no remaining part uses their values. */
     for (size_t parts = MOST_PARTS; parts > 0; parts /= 2)
-      any = drop_parts(&s, parts) || any;
+      for (size_t end = c->nparts; end-- > parts;)
+        if (end < c->nparts && c->parts[end] <= c->count)
+          any = fails_without(&s, c->parts[end - parts], c->parts[end] - c->parts[end - parts]) ||
+                any;
+    /* Large chunks need not begin everywhere. */
     for (size_t chunk = LARGEST_CHUNK; chunk > 0; chunk -= chunk > 8 ? chunk / 4 : 1)
-      any = drop_chunks(&s, chunk) || any;
-    any = lower_bytes(&s) || any;
+      for (size_t at = 0; at + chunk <= c->count;)
+        if (fails_without(&s, at, chunk))
+          any = true;
+        else
+          at += 1 + chunk / 8;
+    for (size_t at = 0; at < c->count; at++)
+      any = lower_byte(&s, at) || any;
   }
   fnzi_free(w->ctx, s.ignored, sizeof *s.ignored);
 }

@@ -25,13 +25,6 @@ static int64_t judge_draw_size(uint64_t *seed, bool *has_large) {
   return (int64_t)(random >> 8) % (how < 2 ? SMALLEST : is_large ? LARGE : USUAL);
 }
 
-/* Within the sizes of tensors or beside them, also before the end. */
-static int64_t draw_index(uint64_t *seed) {
-  uint64_t random = splitmix64(seed), how = random % 8;
-  int64_t n = (int64_t)(random >> 8 & 0xffffff) % (how < 4 ? 4 : USUAL);
-  return how == 7 ? -n : n;
-}
-
 /* *recorded: the sizes are all the exporter's, as for the first choice. */
 static fnz_status draw_symbols(const fnzi_sizes *sizes, fnzi_point *point, uint64_t seed,
                                bool *recorded) {
@@ -58,7 +51,10 @@ static fnz_status judge_add_inputs(judge *t, const fnzi_sizes *sizes, fnzi_point
     const int64_t numel = fnz_geometry_numel(g);
     for (int64_t k = 0; k < numel; k++)
       if (g->dtype == FNZ_I64) {
-        int64_t n = draw_index(&seed);
+        /* Within the sizes of tensors or beside them, also before the end. */
+        uint64_t random = splitmix64(&seed), how = random % 8;
+        int64_t size = (int64_t)(random >> 8 & 0xffffff) % (how < 4 ? 4 : USUAL);
+        int64_t n = how == 7 ? -size : size;
         ((int64_t *)data)[k] = n < 0 && t->views == FNZ_VIEWS_STRIDED ? -n : n;
       } else
         ((float *)data)[k] = (float)(splitmix64(&seed) % 64);
