@@ -85,18 +85,6 @@ static int say_type(const fnz_array *array, char out[MOST_TYPE]) {
   return used + snprintf(out + used, MOST_TYPE - (size_t)used, "]");
 }
 
-static void print_array(const fnz_array *array, int name_width, int type_width) {
-  size_t size = fnz_dtype_get_info(array->dtype)->bytes, count = array->bytes / size;
-  char type[MOST_TYPE];
-  say_type(array, type);
-  printf("%-*s %-*s", name_width, array->name, count ? type_width : 0, type);
-  for (size_t i = 0; i < count && i < SHOWN; i++) {
-    fputs(i ? ", " : "  ", stdout);
-    print_element(array->dtype, (const unsigned char *)array->data + i * size);
-  }
-  puts(count > SHOWN ? ", ..." : "");
-}
-
 void cli_json_array(fnzi_json_out *w, const fnz_array *array) {
   fnzi_json_open(w, '{');
   fnzi_json_out_text(w, "name", array->name);
@@ -118,8 +106,18 @@ void cli_print_arrays(const fnz_arrays *arrays) {
     names = name > names ? name : names;
     types = length > types ? length : types;
   }
-  for (size_t i = 0; i < fnz_arrays_count(arrays); i++)
-    print_array(fnz_arrays_at(arrays, i), names, types);
+  for (size_t i = 0; i < fnz_arrays_count(arrays); i++) {
+    const fnz_array *array = fnz_arrays_at(arrays, i);
+    size_t size = fnz_dtype_get_info(array->dtype)->bytes, count = array->bytes / size;
+    char said[MOST_TYPE];
+    say_type(array, said);
+    printf("%-*s %-*s", names, array->name, count ? types : 0, said);
+    for (size_t k = 0; k < count && k < SHOWN; k++) {
+      fputs(k ? ", " : "  ", stdout);
+      print_element(array->dtype, (const unsigned char *)array->data + k * size);
+    }
+    puts(count > SHOWN ? ", ..." : "");
+  }
 }
 
 fnz_status cli_array_copy(const fnz_array *a, const char *name, fnz_arrays *to) {

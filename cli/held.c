@@ -36,20 +36,6 @@ int cli_state_open(cli_call *call) {
 }
 
 /* --- Which arrays ----------------------------------------------------------------------------- */
-static int open_executable(cli_call *call) {
-  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
-  const char *held[CLI_MOST_HELD];
-  fnz_status status = FNZ_OK;
-  options.threads = 1;
-  options.unplanned = true; /* it never runs */
-  cli_method_hold(call, &options, held);
-  if (!call->functional)
-    status = fnz_functionalize(call->ctx, call->program, NULL, &call->functional);
-  if (status == FNZ_OK)
-    status = fnz_compile(call->ctx, call->functional, &options, &call->executable);
-  return status == FNZ_NO_MEMORY ? cli_check(call, status, NULL) : CLI_DONE;
-}
-
 static bool is_in_state(const cli_call *call, const char *name) {
   const fnz_executable *exe = call->executable;
   for (size_t k = 0; exe && k < fnz_executable_count(exe, FNZ_SIDE_STATE); k++)
@@ -91,7 +77,17 @@ static int renew(cli_call *call, fnz_arrays **arrays) {
 
 int cli_held_open(cli_call *call) {
   fnz_arrays *all = NULL;
-  CLI_TRY(open_executable(call));
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  const char *held[CLI_MOST_HELD];
+  fnz_status compiled = FNZ_OK;
+  options.threads = 1;
+  options.unplanned = true; /* it never runs */
+  cli_method_hold(call, &options, held);
+  if (!call->functional)
+    compiled = fnz_functionalize(call->ctx, call->program, NULL, &call->functional);
+  if (compiled == FNZ_OK)
+    compiled = fnz_compile(call->ctx, call->functional, &options, &call->executable);
+  CLI_TRY(compiled == FNZ_NO_MEMORY ? cli_check(call, compiled, NULL) : CLI_DONE);
   CLI_TRY(cli_state_open(call));
   CLI_TRY(renew(call, &call->held));
   if (!call->executable)

@@ -88,14 +88,6 @@ static int make_call(cli_call *call) {
   return result;
 }
 
-/* Looks at all words, because parsing stops at a bad option, which may come before --json. */
-static bool asks_json(int argc, char **argv) {
-  for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-    if (strcmp(argv[i], cli_option_name(CLI_JSON)) == 0)
-      return true;
-  return false;
-}
-
 static int run_verb(const cli_verb *verb, int argc, char **argv) {
   cli_failure failure = {0};
   cli_call call = {.verb = verb, .failure = &failure};
@@ -112,7 +104,11 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
     result = cli_collectives_open(&call);
   if (result == CLI_DONE)
     result = make_call(&call);
-  if (result != CLI_DONE && asks_json(argc, argv) &&
+  /* All words are looked at: parsing stops at a bad option, which may come before --json. */
+  bool asks_json = false;
+  for (int i = 0; !asks_json && i < argc && strcmp(argv[i], "--") != 0; i++)
+    asks_json = strcmp(argv[i], cli_option_name(CLI_JSON)) == 0;
+  if (result != CLI_DONE && asks_json &&
       (call.ctx || fnz_context_create(NULL, &call.ctx) == FNZ_OK))
     cli_json_failure(&call, result);
   /* Without this, the other processes would wait forever for the failed one. */

@@ -82,17 +82,6 @@ static bool has_name(const fnz_op *op, const char *operand) {
   return strncmp(name, operand, length) == 0 && (!name[length] || length == base_length(name));
 }
 
-static bool is_wanted(const cli_call *call, const fnz_op *op) {
-  const char *kind = call->options[CLI_KIND], *tag = call->options[CLI_TAG];
-  const char *composite = call->options[CLI_COMPOSITE];
-  return (!call->noperands || has_name(op, call->operands[0])) &&
-         (!kind || strcmp(kind, fnz_op_kind(op)) == 0) && (!tag || fnz_op_has_tag(op, tag)) &&
-         (!composite || strcmp(composite, fnz_op_composite(op)) == 0) &&
-         !(cli_has(call, CLI_VIEW) && !fnz_op_is_view(op)) &&
-         !(cli_has(call, CLI_NO_VIEW) && fnz_op_is_view(op)) &&
-         !(cli_has(call, CLI_NO_RULE) && fnz_op_rule(op).action != FNZ_ACTION_REFUSED);
-}
-
 /* Filters that nothing can pass are mistakes. */
 static int check_filters(const cli_call *call) {
   const char *tag = call->options[CLI_TAG];
@@ -155,7 +144,15 @@ static int print_list(cli_ops_call *ops) {
     open_list(ops->call);
   for (size_t i = 0; i < count_ops(ops->call); i++) {
     const fnz_op *op = op_at(ops->call, i);
-    bool wanted = is_wanted(ops->call, op);
+    const char *kind = ops->call->options[CLI_KIND], *tag = ops->call->options[CLI_TAG];
+    const char *composite = ops->call->options[CLI_COMPOSITE];
+    bool wanted =
+        (!ops->call->noperands || has_name(op, ops->call->operands[0])) &&
+        (!kind || strcmp(kind, fnz_op_kind(op)) == 0) && (!tag || fnz_op_has_tag(op, tag)) &&
+        (!composite || strcmp(composite, fnz_op_composite(op)) == 0) &&
+        !(cli_has(ops->call, CLI_VIEW) && !fnz_op_is_view(op)) &&
+        !(cli_has(ops->call, CLI_NO_VIEW) && fnz_op_is_view(op)) &&
+        !(cli_has(ops->call, CLI_NO_RULE) && fnz_op_rule(op).action != FNZ_ACTION_REFUSED);
     CLI_TRY(check_kernel(ops, CLI_KERNEL, op, &wanted));
     CLI_TRY(check_kernel(ops, CLI_NO_KERNEL, op, &wanted));
     if (!wanted)
@@ -180,13 +177,6 @@ static int print_list(cli_ops_call *ops) {
 }
 
 /* --- One -------------------------------------------------------------------------------------- */
-static bool is_known(const cli_call *call) {
-  for (size_t i = 0; i < count_ops(call); i++)
-    if (has_name(op_at(call, i), call->operands[0]))
-      return true;
-  return false;
-}
-
 /* A name with its overload is one operator, unless filters ask for a list; a pattern or a name that
  * goes with several overloads is a list. */
 static int ops_answer(cli_ops_call *ops) {
@@ -209,7 +199,10 @@ static int ops_answer(cli_ops_call *ops) {
     cli_ops_show(ops, &facts);
     return cli_flush();
   }
-  if (is_pattern(operand) || is_known(call))
+  bool is_known = is_pattern(operand);
+  for (size_t i = 0; !is_known && i < count_ops(call); i++)
+    is_known = has_name(op_at(call, i), operand);
+  if (is_known)
     return print_list(ops);
   CLI_TRY(cli_check(call, fnz_op_suggest(call->ctx, operand, &call->out), NULL));
   return call->out.size

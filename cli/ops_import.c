@@ -27,7 +27,14 @@ static int import_print_counts(cli_call *call, FILE *to) {
   return json ? cli_json_end(call) : CLI_DONE;
 }
 
-static int check_usage(const cli_call *call, bool table, const char *path) {
+bool cli_wants_import(const cli_call *call) {
+  return cli_has(call, CLI_IMPORT) || cli_has(call, CLI_TAGS) || cli_has(call, CLI_TABLE) ||
+         cli_has(call, CLI_OUTPUT);
+}
+
+int cli_ops_import(cli_call *call) {
+  bool table = cli_has(call, CLI_TABLE) || cli_has(call, CLI_OUTPUT);
+  const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
   if (!cli_has(call, CLI_IMPORT))
     return cli_usage(call, "--tags, --to and -o go with --import FILE");
   if (!cli_has(call, CLI_TAGS))
@@ -39,18 +46,6 @@ static int check_usage(const cli_call *call, bool table, const char *path) {
     return cli_usage(call, "--import takes all that is in FILE; leave out filters and --ops");
   if (table && cli_has(call, CLI_JSON) && strcmp(path, "-") == 0)
     return cli_usage(call, "--json and the table cannot both go to standard output; add -o FILE");
-  return CLI_DONE;
-}
-
-bool cli_wants_import(const cli_call *call) {
-  return cli_has(call, CLI_IMPORT) || cli_has(call, CLI_TAGS) || cli_has(call, CLI_TABLE) ||
-         cli_has(call, CLI_OUTPUT);
-}
-
-int cli_ops_import(cli_call *call) {
-  bool table = cli_has(call, CLI_TABLE) || cli_has(call, CLI_OUTPUT);
-  const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
-  CLI_TRY(check_usage(call, table, path));
   fnz_library_source source = {.functions_name = call->options[CLI_IMPORT],
                                .tags_name = call->options[CLI_TAGS]};
   CLI_TRY(cli_check(call, fnz_file_read(call->ctx, source.functions_name, &call->in),

@@ -314,28 +314,24 @@ int cli_split_names(cli_call *call) {
   return split(call, CLI_KEEP, &call->kept);
 }
 
-static int add_operand(cli_call *call, const char *operand) {
-  if (call->noperands == call->verb->most && cli_ends_with(operand, ".safetensors") &&
-      takes(call->verb, CLI_INPUTS))
-    return cli_usage(call, "%s is one operand too many; did you mean --inputs %s?", operand,
-                     operand);
-  if (call->noperands == call->verb->most)
-    return cli_usage(call, "%s is one operand too many; it takes %s", operand,
-                     *call->verb->operands ? call->verb->operands : "none");
-  if (!*operand)
-    return cli_usage(call, "an operand is empty; it takes %s", call->verb->operands);
-  call->operands[call->noperands++] = operand;
-  return CLI_DONE;
-}
-
 int cli_parse(cli_call *call, int argc, char **argv) {
   bool options_over = false;
   for (int i = 0; i < argc; i++) {
     if (!options_over && strcmp(argv[i], "--") == 0)
       options_over = true;
-    else if (options_over || argv[i][0] != '-' || argv[i][1] == 0)
-      CLI_TRY(add_operand(call, argv[i]));
-    else
+    else if (options_over || argv[i][0] != '-' || argv[i][1] == 0) {
+      const char *operand = argv[i];
+      if (call->noperands == call->verb->most && cli_ends_with(operand, ".safetensors") &&
+          takes(call->verb, CLI_INPUTS))
+        return cli_usage(call, "%s is one operand too many; did you mean --inputs %s?", operand,
+                         operand);
+      if (call->noperands == call->verb->most)
+        return cli_usage(call, "%s is one operand too many; it takes %s", operand,
+                         *call->verb->operands ? call->verb->operands : "none");
+      if (!*operand)
+        return cli_usage(call, "an operand is empty; it takes %s", call->verb->operands);
+      call->operands[call->noperands++] = operand;
+    } else
       CLI_TRY(set_option(call, argc, argv, &i));
   }
   if (cli_has(call, CLI_HELP))

@@ -5,20 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "add.Tensor, mul.Tensor": operators of one name that the target takes. */
-static void put_others(const fnz_target *target, const fnz_op *op, char *out, size_t size) {
-  const char *name = fnz_op_name(op);
-  size_t base = strcspn(name, "."), used = 0;
-  out[0] = 0;
-  for (size_t i = 0; i < fnz_op_count(); i++) {
-    const fnz_op *other = fnz_op_at(i);
-    const char *word = fnz_op_name(other);
-    if (strncmp(word, name, base) == 0 && (word[base] == '.' || !word[base]) && used < size &&
-        !fnz_op_is_mutating(other) && fnz_decomposition_keeps(target->set, other))
-      used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", word);
-  }
-}
-
 static bool has_op(const fnz_program *p, const fnz_op *op) {
   for (size_t g = 0; g < fnz_graph_count(p); g++)
     for (size_t n = 0; n < fnz_node_count(p, g); n++)
@@ -59,7 +45,18 @@ static void put_remedy(cli_call *call, const fnz_target *target, const fnz_op *o
   o.views = target->views;
   o.decompose = named;
   o.ndecompose = 1;
-  put_others(target, op, words, sizeof words);
+  /* "add.Tensor, mul.Tensor": operators of one name that the target takes. */
+  const char *own = fnz_op_name(op);
+  size_t base = strcspn(own, "."), used = 0;
+  words[0] = 0;
+  for (size_t i = 0; i < fnz_op_count(); i++) {
+    const fnz_op *other = fnz_op_at(i);
+    const char *word = fnz_op_name(other);
+    if (strncmp(word, own, base) == 0 && (word[base] == '.' || !word[base]) &&
+        used < sizeof words && !fnz_op_is_mutating(other) &&
+        fnz_decomposition_keeps(target->set, other))
+      used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", used ? ", " : "", word);
+  }
   if (*words)
     snprintf(out, size, "it takes %s: write the program with that", words);
   else if (put_rest(call, &o, words, sizeof words), *words)

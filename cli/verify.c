@@ -27,21 +27,6 @@ static int choose_other(cli_call *call, const fnz_program **out) {
   return CLI_DONE;
 }
 
-/* The engine against the interpreter, bit by bit. */
-static int compare_engine(cli_call *call) {
-  const fnz_program *program = call->other ? call->other : call->program;
-  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
-  options.check = true;
-  if (!call->functional)
-    CLI_TRY(cli_functionalize(call, program, call->operands[0]));
-  cli_phase_begin(call);
-  fnz_status status = fnz_compile(call->ctx, call->functional, &options, &call->executable);
-  if (status == FNZ_OK)
-    status = fnz_executable_verify(call->ctx, call->executable, call->inputs);
-  cli_phase_end(call, CLI_PHASE_VERIFYING);
-  return cli_check(call, status, call->operands[0]);
-}
-
 static int verify_tell_json(cli_call *call) {
   const fnz_verify_report *seen = &call->seen;
   fnzi_json_out *w = cli_json_begin(call);
@@ -90,8 +75,20 @@ int cli_verify(cli_call *call) {
     CLI_TRY(read_numbers(call));
   CLI_TRY(choose_other(call, &other));
   CLI_TRY(cli_compare(call, other, trials));
-  if (cli_has(call, CLI_BY_ENGINE))
-    CLI_TRY(compare_engine(call));
+  if (cli_has(call, CLI_BY_ENGINE)) {
+    /* The engine against the interpreter, bit by bit. */
+    const fnz_program *program = call->other ? call->other : call->program;
+    fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+    options.check = true;
+    if (!call->functional)
+      CLI_TRY(cli_functionalize(call, program, call->operands[0]));
+    cli_phase_begin(call);
+    fnz_status status = fnz_compile(call->ctx, call->functional, &options, &call->executable);
+    if (status == FNZ_OK)
+      status = fnz_executable_verify(call->ctx, call->executable, call->inputs);
+    cli_phase_end(call, CLI_PHASE_VERIFYING);
+    CLI_TRY(cli_check(call, status, call->operands[0]));
+  }
   if (cli_has(call, CLI_JSON))
     return verify_tell_json(call);
   if (!cli_has(call, CLI_QUIET))

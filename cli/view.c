@@ -9,15 +9,12 @@ static const char *title_of(const char *path) {
   return strcmp(path, "-") == 0 ? "standard input" : slash ? slash + 1 : path;
 }
 
-/* A name that says something else than a page. */
-static bool is_other(const char *path) {
-  const char *dot = strrchr(title_of(path), '.');
-  return dot && dot[1] && strcmp(dot, ".html") != 0 && strcmp(dot, ".htm") != 0;
-}
-
 int cli_view(cli_call *call) {
   const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
-  if (!cli_has(call, CLI_JSON) && strcmp(path, "-") != 0 && is_other(path))
+  /* A name that says something else than a page. */
+  const char *dot = strrchr(title_of(path), '.');
+  bool is_other = dot && dot[1] && strcmp(dot, ".html") != 0 && strcmp(dot, ".htm") != 0;
+  if (!cli_has(call, CLI_JSON) && strcmp(path, "-") != 0 && is_other)
     return cli_usage(call, "a page goes to a .html file, not to %s; fnz draw makes pictures", path);
   fnz_page_options options = FNZ_PAGE_OPTIONS_INIT;
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
