@@ -282,19 +282,6 @@ static const declared *find_signature(const fnzi_scope *scope, const fnz_op *fun
   return NULL;
 }
 
-/* The declared functional operator that an out= operator stands for, its out arguments left out. */
-static fnz_status find_without_out(fnzi_scope *scope, const fnz_op *op, const declared **out) {
-  fnz_op *functional;
-  *out = NULL;
-  if (op->kind != FNZI_KIND_OUT)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_derive_functional(&scope->arena, op, &functional));
-  *out = find_signature(scope, functional);
-  if (!*out)
-    *out = find_signature(scope->ctx->operators, functional);
-  return FNZ_OK;
-}
-
 /* Finds or makes the form for tensors that share memory. */
 static fnz_status resolve_bases(fnzi_scope *scope, declared *d) {
   fnz_op *form;
@@ -326,7 +313,16 @@ static fnz_status resolve(fnzi_scope *scope, declared *d) {
     become_functional(d);
   if (!fnz_op_is_mutating(&whole) || whole.is_view)
     return FNZ_OK;
-  FNZ_TRY(find_without_out(scope, &whole, &twin));
+  /* The declared functional operator that an out= operator stands for, its out arguments left out.
+   */
+  twin = NULL;
+  if (whole.kind == FNZI_KIND_OUT) {
+    fnz_op *form;
+    FNZ_TRY(fnzi_derive_functional(&scope->arena, &whole, &form));
+    twin = find_signature(scope, form);
+    if (!twin)
+      twin = find_signature(scope->ctx->operators, form);
+  }
   if (!twin) {
     const fnz_op declared_as = whole;
     FNZ_TRY(read_outs(scope, &declared_as, &whole));
@@ -351,31 +347,19 @@ static bool may_be_form_of(const fnz_op *functional, const fnz_op *op) {
   return strncmp(functional->name, op->name, size) == 0;
 }
 
-/* Operators that were declared before may have waited for `functional`. */
-static fnz_status adopt(fnzi_scope *scope, const fnz_op *functional) {
-  for (size_t i = 0; i < scope->list.count; i++) {
-    declared *d = scope->list.data[i];
-    if (d->functional && d->functional != &d->op && may_be_form_of(functional, &d->op))
-      FNZ_TRY(resolve(scope, d));
-  }
-  return FNZ_OK;
-}
-
 /* --- Declaring -------------------------------------------------------------------------------- */
-
-/* It writes its first argument and returns that or nothing. PyTorch lets a custom operator whose
- * name ends with an underscore do anything else as well. */
-static bool is_inplace(const fnz_op *op) {
-  const fnzi_param *self = op->nparams ? &op->params[0] : NULL;
-  bool returns_self = op->nreturns == 1 && self && op->returns[0].alias == self->alias;
-  return self && self->is_write && (op->nreturns == 0 || returns_self);
-}
 
 /* The schema with the usual spaces, so that equal ones are equal texts. */
 static fnz_status parse(fnzi_scope *scope, const char *schema, fnz_op **out) {
   fnz_buffer text = {0};
   FNZ_TRY(fnzi_schema_parse(&scope->arena, schema, out));
-  if ((*out)->kind == FNZI_KIND_INPLACE && !is_inplace(*out))
+  /* It writes its first argument and returns that or nothing. PyTorch lets a custom operator whose
+   * name ends with an underscore do anything else as well. */
+  const fnz_op *op = *out;
+  const fnzi_param *self = op->nparams ? &op->params[0] : NULL;
+  bool returns_self = op->nreturns == 1 && self && op->returns[0].alias == self->alias;
+  bool is_inplace = self && self->is_write && (op->nreturns == 0 || returns_self);
+  if ((*out)->kind == FNZI_KIND_INPLACE && !is_inplace)
     (*out)->kind = fnzi_kind_by_writes(*out);
   (*out)->tags |= fnzi_builtin_tags((*out)->name);
   fnz_status status = fnzi_schema_print(scope->ctx, *out, &text);
@@ -423,7 +407,12 @@ static fnz_status declare(fnzi_scope *scope, const char *schema, const fnz_op **
   FNZ_TRY(resolve(scope, d));
   FNZ_TRY(publish(scope, d));
   *out = &d->op;
-  FNZ_TRY(op->kind == FNZI_KIND_FUNCTIONAL ? adopt(scope, &d->op) : FNZ_OK);
+  /* Operators that were declared before may have waited for `op`. */
+  for (size_t i = 0; op->kind == FNZI_KIND_FUNCTIONAL && i < scope->list.count; i++) {
+    declared *other = scope->list.data[i];
+    if (other->functional && other->functional != &other->op && may_be_form_of(&d->op, &other->op))
+      FNZ_TRY(resolve(scope, other));
+  }
   return shadowed ? resolve(scope, shadowed) : FNZ_OK;
 }
 

@@ -91,22 +91,18 @@ static fnz_status with_signatures(fnz_library *library, bool of_views,
 
 /* --- Generating ------------------------------------------------------------------------------- */
 
-static bool takes_symint(const fnz_op *op) {
-  for (size_t i = 0; i < op->nparams; i++)
-    if (op->params[i].type == FNZI_TYPE_SYM_INT && !op->params[i].is_out)
-      return true;
-  return false;
-}
-
 /* Generated functions have one kernel for all backends, called by base and, for out= ones,
  * overload. */
 static fnz_status generated_dispatch(fnz_library *library, const fnz_op *from, fnzi_native *n) {
   fnzi_native_dispatch *dispatch;
   bool out = n->kind == FNZI_KIND_OUT;
   FNZI_NEW(&library->arena, 1, &dispatch);
+  bool takes_symint = false;
+  for (size_t i = 0; !takes_symint && i < from->nparams; i++)
+    takes_symint = from->params[i].type == FNZI_TYPE_SYM_INT && !from->params[i].is_out;
   FNZ_TRY(fnzi_arena_format(&library->arena, &dispatch->kernel, "%s%s%s%s", n->op->base,
                             out ? "_" : "", out ? n->op->overload : "",
-                            takes_symint(from) ? "_symint" : ""));
+                            takes_symint ? "_symint" : ""));
   dispatch->key = FNZI_DISPATCH_CompositeExplicitAutograd;
   n->dispatch = dispatch;
   n->ndispatch = 1;
@@ -163,14 +159,6 @@ static bool can_have_out(const fnzi_native *n) {
   return false;
 }
 
-/* Looks for the letters anywhere in the names, as PyTorch does. */
-static bool lists_out(const fnzi_native *n) {
-  for (size_t i = 0; i < n->autogen.count; i++)
-    if (strstr(n->autogen.data[i], "out"))
-      return true;
-  return false;
-}
-
 static fnz_status complete(fnz_library *library, const signature *s) {
   traits t = {.manual = true, .implicit = true};
   for (int i = 0; i < KINDS; i++) {
@@ -192,7 +180,11 @@ static fnz_status complete(fnz_library *library, const signature *s) {
                : BROKEN(out_alone, "%s", n->op->schema);
   if (!has_out && !can_have_out(n) && !fnzi_native_rule_exempts(FNZI_RULE_out_possible, n->op))
     return BROKEN(out_possible, "%s", n->op->schema);
-  makes_out = !has_out && can_have_out(n) && lists_out(n);
+  /* The letters may be anywhere in the names, as for PyTorch. */
+  bool lists_out = false;
+  for (size_t i = 0; !lists_out && i < n->autogen.count; i++)
+    lists_out = strstr(n->autogen.data[i], "out");
+  makes_out = !has_out && can_have_out(n) && lists_out;
   if (makes_out)
     FNZ_TRY(generate(library, n, FNZI_KIND_OUT));
   if (s->slots[FNZI_KIND_FUNCTIONAL] == FNZI_NO_GROUP && (has_out || makes_out))

@@ -37,16 +37,12 @@ static fnz_status rule_manual_dispatch(const fnz_library *library, const fnzi_na
   return BROKEN(manual_dispatch, "both for %s", n->op->name);
 }
 
-static bool has_tensor_parameter(const fnz_op *op) {
-  for (size_t i = 0; i < op->nparams; i++)
-    if (op->params[i].type == FNZI_TYPE_TENSOR && !op->params[i].is_out)
-      return true;
-  return false;
-}
-
 static bool is_factory(const fnz_op *op) {
+  bool has_tensor = false;
+  for (size_t i = 0; !has_tensor && i < op->nparams; i++)
+    has_tensor = op->params[i].type == FNZI_TYPE_TENSOR && !op->params[i].is_out;
   return fnzi_starts_with(op->base, "new_") || fnzi_ends_with(op->base, "_like") ||
-         (fnzi_native_count_options(op) && !has_tensor_parameter(op));
+         (fnzi_native_count_options(op) && !has_tensor);
 }
 
 static fnz_status rule_dispatch_needed(const fnz_library *library, const fnzi_native *n) {
@@ -171,13 +167,6 @@ static fnz_status rule_foreach_check(const fnz_library *library, const fnzi_nati
   return BROKEN(foreach_check, "%s", n->op->name);
 }
 
-static bool takes_generator(const fnz_op *op) {
-  for (size_t i = 0; i < op->nparams; i++)
-    if (op->params[i].type == FNZI_TYPE_GENERATOR && !op->params[i].is_out)
-      return true;
-  return false;
-}
-
 static fnz_status rule_random_tag(const fnz_library *library, const fnzi_native *n) {
   if (fnzi_native_has(library, n, FNZI_KNOWN_RANDOM))
     return FNZ_OK;
@@ -188,7 +177,10 @@ static fnz_status rule_random_tag(const fnz_library *library, const fnzi_native 
   const bool is_called_random =
       (strstr(n->op->name, "rand") || (dropout && !strstr(n->op->name, "backward"))) &&
       !fnzi_native_rule_exempts(FNZI_RULE_random_tag, n->op);
-  if (!is_called_random && !takes_generator(n->op))
+  bool takes_generator = false;
+  for (size_t i = 0; !takes_generator && i < n->op->nparams; i++)
+    takes_generator = n->op->params[i].type == FNZI_TYPE_GENERATOR && !n->op->params[i].is_out;
+  if (!is_called_random && !takes_generator)
     return FNZ_OK;
   return BROKEN(random_tag, "%s without it", n->op->name);
 }
