@@ -162,21 +162,6 @@ static fnz_status sort_events(writer *w, const fnzi_page_event ***out, size_t **
   return FNZ_OK;
 }
 
-/* Node, kind and type of each, in one list. */
-static fnz_status put_events(writer *w, const fnzi_page_event *const *events, size_t count) {
-  FNZ_TRY(fnzi_json_open_as(&w->json, "events", '['));
-  for (size_t i = 0; i < count; i++) {
-    uint32_t type = FNZI_PAGE_NONE;
-    uint64_t found;
-    if (fnzi_map_get(&w->tables.types.by_address, &events[i]->window, sizeof(void *), &found))
-      type = (uint32_t)found;
-    FNZ_TRY(put_number(w, events[i]->node));
-    FNZ_TRY(put_number(w, events[i]->kind));
-    FNZ_TRY(put_number(w, type));
-  }
-  return fnzi_json_close(&w->json, ']');
-}
-
 static fnz_status put_memory(writer *w, const fnzi_page_memory *m,
                              const fnzi_page_event *const *events, size_t count) {
   const fnz_arg value = {.tag = FNZ_ARG_VALUE, .u.value = m->value};
@@ -191,7 +176,18 @@ static fnz_status put_memory(writer *w, const fnzi_page_memory *m,
   FNZ_TRY(put_number(w, type));
   FNZ_TRY(fnzi_json_key(&w->json, "node"));
   FNZ_TRY(put_number(w, m->node));
-  FNZ_TRY(put_events(w, events, count));
+  /* Node, kind and type of each, in one list. */
+  FNZ_TRY(fnzi_json_open_as(&w->json, "events", '['));
+  for (size_t i = 0; i < count; i++) {
+    uint32_t shown = FNZI_PAGE_NONE;
+    uint64_t found;
+    if (fnzi_map_get(&w->tables.types.by_address, &events[i]->window, sizeof(void *), &found))
+      shown = (uint32_t)found;
+    FNZ_TRY(put_number(w, events[i]->node));
+    FNZ_TRY(put_number(w, events[i]->kind));
+    FNZ_TRY(put_number(w, shown));
+  }
+  FNZ_TRY(fnzi_json_close(&w->json, ']'));
   return fnzi_json_close(&w->json, '}');
 }
 
