@@ -203,16 +203,6 @@ static fnzi_relation count_out(const cells *a, const cells *b, int64_t work) {
 }
 
 /* --- the questions ---------------------------------------------------------------------------- */
-static int64_t common_unit(const fnz_geometry *a, const fnz_geometry *b,
-                           const fnz_geometry *frame) {
-  size_t unit = fnzi_dtype(a->dtype)->bytes, other = fnzi_dtype(b->dtype)->bytes;
-  if (other < unit)
-    unit = other;
-  if (frame && fnzi_dtype(frame->dtype)->bytes < unit)
-    unit = fnzi_dtype(frame->dtype)->bytes;
-  return (int64_t)unit; /* element sizes are powers of two */
-}
-
 fnzi_relation fnzi_oracle_relate(fnzi_ints *s, const fnz_geometry *a, const fnz_geometry *b,
                                  const fnz_geometry *frame, int64_t work) {
   if (s && (fnzi_int_is_symbolic(a) || fnzi_int_is_symbolic(b) ||
@@ -226,7 +216,13 @@ fnzi_relation fnzi_oracle_relate(fnzi_ints *s, const fnz_geometry *a, const fnz_
                          fnzi_extent(b, &b_low, &b_high) && (a_high <= b_low || b_high <= a_low);
   if (lie_apart || fnz_geometry_numel(a) == 0 || fnz_geometry_numel(b) == 0)
     return FNZI_DISJOINT;
-  int64_t unit = common_unit(a, b, frame);
+  /* Element sizes are powers of two. */
+  size_t least = fnzi_dtype(a->dtype)->bytes, other = fnzi_dtype(b->dtype)->bytes;
+  if (other < least)
+    least = other;
+  if (frame && fnzi_dtype(frame->dtype)->bytes < least)
+    least = fnzi_dtype(frame->dtype)->bytes;
+  const int64_t unit = (int64_t)least;
   if (!to_cells(a, unit, &ca) || !to_cells(b, unit, &cb))
     return FNZI_UNKNOWN;
   if (ca.high <= cb.low || cb.high <= ca.low)
