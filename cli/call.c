@@ -3,20 +3,13 @@
 #include "cli/cli.h"
 
 #include <stdlib.h>
-#include <time.h>
-
-static double call_now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 void cli_phase_begin(cli_call *call) {
-  call->began = call_now_ms();
+  call->began = cli_now_ms();
 }
 
 void cli_phase_end(cli_call *call, cli_phase phase) {
-  double spent = call_now_ms() - call->began;
+  double spent = cli_now_ms() - call->began;
   cli_progress_clear();
   call->ms[phase] = spent + (call->ms[phase] > 0 ? call->ms[phase] : 0);
 }

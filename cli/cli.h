@@ -593,6 +593,7 @@ void cli_progress_open(cli_call *call);
 bool cli_progress(cli_call *call, const fnz_progress *progress);
 /* Erases the line. Call before anything else is printed. */
 void cli_progress_clear(void);
+double cli_now_ms(void); /* of a clock that only goes on */
 /* Returns whether Ctrl-C was pressed. */
 bool cli_is_cancelled(void);
 /* Ends the process by the signal of Ctrl-C, if there was one. */

@@ -53,7 +53,7 @@ void cli_end_cancelled(void) {
 
 /* --- The line -----------------------------------------------------------------------------------
  */
-static double progress_now_ms(void) {
+double cli_now_ms(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
@@ -73,7 +73,7 @@ static int put_figures(char *out, size_t size, const fnz_progress *p) {
 }
 
 bool cli_progress(cli_call *call, const fnz_progress *progress) {
-  const double now = progress_now_ms();
+  const double now = cli_now_ms();
   if (!call->shows_progress || now - call->told < PERIOD_MS || interrupted)
     return !interrupted;
   call->told = now;
@@ -103,7 +103,7 @@ void cli_progress_open(cli_call *call) {
     signal(SIGALRM, end_late);
     sigaction(SIGINT, &new, NULL);
   }
-  call->opened = call->told = progress_now_ms();
+  call->opened = call->told = cli_now_ms();
   fnz_context_set_progress(call->ctx, follow, call);
 }
 
