@@ -319,11 +319,6 @@ DECOMP(rrelu_backward) {
 }
 
 /* --- Windows ---------------------------------------------------------------------------------- */
-static fnzi_krn_array *activations_zeros_of(fnzi_dec_steps *s, const char *sizes) {
-  return STEP(zeros, *fnzi_krn_named(s->call, sizes),
-              DTYPE(fnzi_dec_array_dtype(fnzi_krn_call_input(s->call, 0))));
-}
-
 /* The gradient in the window that it came through, zeros around it. */
 static void give_around(fnzi_dec_steps *s, fnzi_krn_array *zeros, fnzi_krn_array *window,
                         size_t scatter, const fnz_arg *more, size_t count) {
@@ -338,21 +333,21 @@ static void give_around(fnzi_dec_steps *s, fnzi_krn_array *zeros, fnzi_krn_array
 }
 
 DECOMP(select_backward) {
-  fnzi_krn_array *zeros = activations_zeros_of(s, "input_sizes");
+  fnzi_krn_array *zeros = fnzi_dec_zeros_of(s, "input_sizes");
   const fnz_arg *more = fnzi_krn_named(s->call, "dim");
   fnzi_krn_array *window = STEP(select__int, V(zeros), more[0], more[1]);
   give_around(s, zeros, window, FNZI_ATEN_select_scatter, more, 2);
 }
 
 DECOMP(slice_backward) {
-  fnzi_krn_array *zeros = activations_zeros_of(s, "input_sizes");
+  fnzi_krn_array *zeros = fnzi_dec_zeros_of(s, "input_sizes");
   const fnz_arg *more = fnzi_krn_named(s->call, "dim");
   fnzi_krn_array *window = STEP(slice__Tensor, V(zeros), more[0], more[1], more[2], more[3]);
   give_around(s, zeros, window, FNZI_ATEN_slice_scatter, more, 4);
 }
 
 DECOMP(diagonal_backward) {
-  fnzi_krn_array *zeros = activations_zeros_of(s, "input_sizes");
+  fnzi_krn_array *zeros = fnzi_dec_zeros_of(s, "input_sizes");
   const fnz_arg *more = fnzi_krn_named(s->call, "offset");
   fnzi_krn_array *window = STEP(diagonal, V(zeros), more[0], more[1], more[2]);
   give_around(s, zeros, window, FNZI_ATEN_diagonal_scatter, more, 3);

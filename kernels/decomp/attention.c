@@ -9,10 +9,6 @@ static fnzi_krn_array *attention_wide(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return fnzi_dec_cast(s, a, fnzi_dec_wide(fnzi_dec_array_dtype(a)));
 }
 
-static fnzi_krn_array *attention_transposed(fnzi_dec_steps *s, fnzi_krn_array *a) {
-  return STEP(transpose__int, V(a), I(-2), I(-1));
-}
-
 static double attention_scale_of(const fnzi_dec_steps *s, const fnzi_krn_array *query) {
   int64_t width = fnzi_dec_array_size(query, -1);
   return fnzi_krn_named_float(s->call, "scale", 1 / sqrt((double)width));
@@ -73,7 +69,7 @@ DECOMP(attention_math) {
   value = attention_wide(s, grouped(s, value, query));
   query = fnzi_dec_times(s, attention_wide(s, query), scale < 0 ? -root : root);
   fnzi_krn_array *scores =
-      STEP(matmul, V(query), V(attention_transposed(s, fnzi_dec_times(s, key, root))));
+      STEP(matmul, V(query), V(fnzi_dec_transposed(s, fnzi_dec_times(s, key, root))));
   attend(s, STEP(_safe_softmax, V(masked(s, scores)), I(-1)), value, dtype);
 }
 
@@ -136,14 +132,14 @@ DECOMP(flash_backward) {
   fnzi_krn_array *sums = sums_of(s, query);
   double scale = attention_scale_of(s, query);
   fnzi_krn_array *scores =
-      masked(s, fnzi_dec_times(s, STEP(matmul, V(query), V(attention_transposed(s, key))), scale));
+      masked(s, fnzi_dec_times(s, STEP(matmul, V(query), V(fnzi_dec_transposed(s, key))), scale));
   fnzi_krn_array *weights = STEP(exp, V(SUB(scores, sums)));
-  fnzi_krn_array *of_value = STEP(matmul, V(attention_transposed(s, weights)), V(grad));
+  fnzi_krn_array *of_value = STEP(matmul, V(fnzi_dec_transposed(s, weights)), V(grad));
   fnzi_krn_array *along = STEP(sum__dim_IntList, V(MUL(grad, out)), INTS(-1), B(true));
-  fnzi_krn_array *back = SUB(STEP(matmul, V(grad), V(attention_transposed(s, value))), along);
+  fnzi_krn_array *back = SUB(STEP(matmul, V(grad), V(fnzi_dec_transposed(s, value))), along);
   back = fnzi_dec_times(s, MUL(weights, back), scale);
   give_by_length(s, STEP(matmul, V(back), V(key)), dtype);
-  give_by_length(s, STEP(matmul, V(attention_transposed(s, back)), V(query)), dtype);
+  give_by_length(s, STEP(matmul, V(fnzi_dec_transposed(s, back)), V(query)), dtype);
   give_by_length(s, of_value, dtype);
 }
 

@@ -207,6 +207,11 @@ fnzi_krn_array *fnzi_dec_viewed(fnzi_dec_steps *s, fnzi_krn_array *a, const int6
   return STEP(view, V(a), fnzi_dec_ints(s, sizes, rank));
 }
 
+fnzi_krn_array *fnzi_dec_zeros_of(fnzi_dec_steps *s, const char *sizes) {
+  return STEP(zeros, *fnzi_krn_named(s->call, sizes),
+              DTYPE(fnzi_dec_array_dtype(fnzi_krn_call_input(s->call, 0))));
+}
+
 fnzi_krn_array *fnzi_dec_along(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim, size_t rank) {
   int64_t sizes[FNZ_MAX_RANK];
   for (size_t d = 0; d < rank; d++)

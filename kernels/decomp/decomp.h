@@ -86,6 +86,12 @@ void fnzi_dec_step_into(fnzi_dec_steps *s, size_t op, const fnz_arg *args, size_
 static inline fnzi_krn_array *fnzi_dec_times(fnzi_dec_steps *s, fnzi_krn_array *a, double number) {
   return STEP(mul__Scalar, V(a), F(number));
 }
+/* Swaps the last two dimensions. */
+static inline fnzi_krn_array *fnzi_dec_transposed(fnzi_dec_steps *s, fnzi_krn_array *a) {
+  return STEP(transpose__int, V(a), I(-2), I(-1));
+}
+/* Zeros of the sizes that this argument has, in the dtype of the first input. */
+fnzi_krn_array *fnzi_dec_zeros_of(fnzi_dec_steps *s, const char *sizes);
 
 /* The elements in row-major order under other sizes, of as many elements. */
 fnzi_krn_array *fnzi_dec_reshaped(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,

@@ -2,14 +2,9 @@
  * the largest ones; and through running products. */
 #include "kernels/decomp/decomp.h"
 
-static fnzi_krn_array *places_zeros_of(fnzi_dec_steps *s, const char *sizes) {
-  return STEP(zeros, *fnzi_krn_named(s->call, sizes),
-              DTYPE(fnzi_dec_array_dtype(fnzi_krn_call_input(s->call, 0))));
-}
-
 /* --- By index ---------------------------------------------------------------------------- */
 DECOMP(index_select_backward) {
-  fnzi_krn_array *zeros = places_zeros_of(s, "self_sizes");
+  fnzi_krn_array *zeros = fnzi_dec_zeros_of(s, "self_sizes");
   fnzi_dec_result_give(s, STEP(index_add, V(zeros), *fnzi_krn_named(s->call, "dim"),
                                V(fnzi_dec_given_array(s, "index")),
                                V(fnzi_dec_given_array(s, "grad"))));
@@ -52,7 +47,7 @@ DECOMP(running_extreme_backward) {
 DECOMP(chosen_backward) {
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad"),
                  *indices = fnzi_dec_given_array(s, "indices");
-  fnzi_krn_array *zeros = places_zeros_of(s, "sizes");
+  fnzi_krn_array *zeros = fnzi_dec_zeros_of(s, "sizes");
   bool keeps = fnzi_krn_named_bool(s->call, "keepdim", false);
   fnz_arg dim = I(fnzi_dec_given_dim(s, "dim", zeros));
   if (!keeps && fnzi_dec_array_rank(zeros) > 0) {
@@ -67,7 +62,7 @@ DECOMP(chosen_backward) {
 DECOMP(masked_scatter_backward) {
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_output"),
                  *mask = fnzi_dec_given_array(s, "mask");
-  fnzi_krn_array *zeros = places_zeros_of(s, "sizes");
+  fnzi_krn_array *zeros = fnzi_dec_zeros_of(s, "sizes");
   int64_t room = fnzi_dec_array_numel(zeros);
   if (fnzi_dec_array_dtype(mask) != FNZ_BOOL)
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "mask is %s; it must be bool",

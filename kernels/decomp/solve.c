@@ -5,12 +5,8 @@
 #include <math.h>
 
 /* --- Pieces ------------------------------------------------------------------------------ */
-static fnzi_krn_array *solve_transposed(fnzi_dec_steps *s, fnzi_krn_array *a) {
-  return STEP(transpose__int, V(a), I(-2), I(-1));
-}
-
 static fnzi_krn_array *solve_adjoint(fnzi_dec_steps *s, fnzi_krn_array *a) {
-  a = solve_transposed(s, a);
+  a = fnzi_dec_transposed(s, a);
   return fnzi_is_complex(fnzi_dec_array_dtype(a)) ? STEP(_conj_physical, V(a)) : a;
 }
 
@@ -19,7 +15,7 @@ static fnzi_krn_array *solve_by_rows(fnzi_dec_steps *s, fnzi_krn_array *a) {
 }
 
 static fnzi_krn_array *by_columns(fnzi_dec_steps *s, fnzi_krn_array *a) {
-  return solve_transposed(s, solve_by_rows(s, solve_transposed(s, a)));
+  return fnzi_dec_transposed(s, solve_by_rows(s, fnzi_dec_transposed(s, a)));
 }
 
 static void need_square(fnzi_dec_steps *s, const fnzi_krn_array *a, const char *name) {
@@ -158,8 +154,9 @@ DECOMP(triangular_solve) {
   bool upper = fnzi_krn_named_bool(s->call, "upper", true);
   bool is_transposed = fnzi_krn_named_bool(s->call, "transpose", false);
   fnz_arg unit = *fnzi_krn_named(s->call, "unitriangular");
-  fnzi_krn_array *x = STEP(linalg_solve_triangular, V(is_transposed ? solve_transposed(s, a) : a),
-                           V(b), B(upper != is_transposed), B(true), unit);
+  fnzi_krn_array *x =
+      STEP(linalg_solve_triangular, V(is_transposed ? fnzi_dec_transposed(s, a) : a), V(b),
+           B(upper != is_transposed), B(true), unit);
   int64_t sizes[FNZ_MAX_RANK] = {0};
   uint32_t rank = fnzi_dec_array_rank(x);
   for (uint32_t d = 0; d < rank; d++)
@@ -194,7 +191,7 @@ DECOMP(cholesky_inverse) {
  * give the same bits. */
 static factored factor_transposed(fnzi_dec_steps *s, fnzi_krn_array *a) {
   need_square(s, a, "A");
-  return factor(s, fnzi_is_complex(fnzi_dec_array_dtype(a)) ? a : solve_transposed(s, a));
+  return factor(s, fnzi_is_complex(fnzi_dec_array_dtype(a)) ? a : fnzi_dec_transposed(s, a));
 }
 
 /* But PyTorch returns the factors of the transpose only if the matrix lies by rows, as then the
