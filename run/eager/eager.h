@@ -44,6 +44,9 @@ typedef struct fnzi_eag_interp {
   fnzi_run_memory **initial_memory;
 } fnzi_eag_interp;
 
+static inline fnz_backend *fnzi_eag_backend_of(const fnzi_eag_interp *in) {
+  return in->run.backend;
+}
 /* The tensor of a value of the current frame, NULL for none. */
 static inline fnzi_eag_tensor *fnzi_eag_tensor_of(const fnzi_eag_interp *in, uint64_t value) {
   return (fnzi_eag_tensor *)in->run.items[value];
@@ -196,6 +199,8 @@ FNZ_MUST_CHECK fnz_status fnzi_eag_op_compute(fnzi_eag_op *s, const fnz_arg *nam
 /* --- split.c, view_or_copy.c, multi.c, views.c ------------------------------------------------ */
 /* Turns the window of self into that of the result, or sets s->outcome. */
 typedef fnz_status fnzi_eag_view_rule(fnzi_eag_op *s, fnzi_eag_window *w);
+/* The argument itself is the result. */
+FNZ_MUST_CHECK fnz_status fnzi_eag_view_itself(fnzi_eag_op *s, fnzi_eag_window *w);
 /* The rule of an operator that cuts a tensor into pieces; NULL for others. */
 fnzi_eag_view_rule *fnzi_eag_split_rule(const fnz_op *op);
 /* The rule of an operator that is a view, its argument or a copy, depending on eager strides. */

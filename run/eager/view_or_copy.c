@@ -12,7 +12,7 @@ static fnz_status other_sizes(fnzi_eag_op *s, const fnz_geometry **out) {
   return FNZ_OK;
 }
 
-static fnz_status view_or_copy_itself(fnzi_eag_op *s, fnzi_eag_window *w) {
+fnz_status fnzi_eag_view_itself(fnzi_eag_op *s, fnzi_eag_window *w) {
   (void)w;
   s->outcome = FNZI_EAG_SELF;
   return FNZ_OK;
@@ -71,7 +71,7 @@ static fnz_status flatten(fnzi_eag_op *s, fnzi_eag_window *w) {
   if (start > end)
     return fnzi_eag_op_refuse(s, "the first dimension lies behind the last", start, end);
   if (w->rank > 0 && start == end)
-    return view_or_copy_itself(s, w);
+    return fnzi_eag_view_itself(s, w);
   for (uint32_t d = 0; d < w->rank; d++) {
     joined = d > start && d <= end ? fnzi_run_wrap_mul(joined, w->sizes[d]) : w->sizes[d];
     rank += d <= start || d > end;
@@ -122,7 +122,7 @@ static fnz_status expand_as(fnzi_eag_op *s, fnzi_eag_window *w) {
 }
 
 static fnz_status at_least(fnzi_eag_op *s, fnzi_eag_window *w, uint32_t rank) {
-  return w->rank >= rank ? view_or_copy_itself(s, w) : fnzi_eag_window_grow(s, w, rank);
+  return w->rank >= rank ? fnzi_eag_view_itself(s, w) : fnzi_eag_window_grow(s, w, rank);
 }
 
 static fnz_status atleast_1d(fnzi_eag_op *s, fnzi_eag_window *w) {
@@ -180,7 +180,7 @@ static fnz_status reverse_dims(fnzi_eag_op *s, fnzi_eag_window *w) {
 
 static fnz_status matrix_t(fnzi_eag_op *s, fnzi_eag_window *w) {
   if (w->rank == 0)
-    return view_or_copy_itself(s, w);
+    return fnzi_eag_view_itself(s, w);
   if (w->rank == 1)
     return fnzi_eag_op_refuse(s, "a matrix is needed", w->rank, 2);
   fnzi_eag_window_swap(w, w->rank - 1, w->rank - 2);
@@ -210,7 +210,7 @@ static fnz_status part(fnzi_eag_op *s, fnzi_eag_window *w, int64_t index) {
 }
 
 static fnz_status real(fnzi_eag_op *s, fnzi_eag_window *w) {
-  return fnzi_is_complex(w->dtype) ? part(s, w, 0) : view_or_copy_itself(s, w);
+  return fnzi_is_complex(w->dtype) ? part(s, w, 0) : fnzi_eag_view_itself(s, w);
 }
 
 static fnz_status imag(fnzi_eag_op *s, fnzi_eag_window *w) {
@@ -219,21 +219,21 @@ static fnz_status imag(fnzi_eag_op *s, fnzi_eag_window *w) {
 
 static fnz_status conjugate(fnzi_eag_op *s, fnzi_eag_window *w) {
   if (!fnzi_is_complex(w->dtype))
-    return view_or_copy_itself(s, w);
+    return fnzi_eag_view_itself(s, w);
   w->is_conj = !w->is_conj;
   return FNZ_OK;
 }
 
 static fnz_status conj_physical(fnzi_eag_op *s, fnzi_eag_window *w) {
   if (!fnzi_is_complex(w->dtype))
-    return view_or_copy_itself(s, w);
+    return fnzi_eag_view_itself(s, w);
   s->outcome = FNZI_EAG_COMPUTE;
   return FNZ_OK;
 }
 
 static fnz_status resolve(fnzi_eag_op *s, fnzi_eag_window *w, bool bit) {
   if (!bit)
-    return view_or_copy_itself(s, w);
+    return fnzi_eag_view_itself(s, w);
   w->is_conj = w->is_neg = false;
   fnzi_eag_window_preserve(w);
   s->outcome = FNZI_EAG_COPY;
@@ -280,7 +280,7 @@ static fnz_status contiguous(fnzi_eag_op *s, fnzi_eag_window *w) {
   for (uint32_t d = 0; d < w->rank; d++)
     same = same && (w->sizes[d] == 1 || w->strides[d] == strides[d]);
   if (same || fnzi_eag_window_elements(w) == 0)
-    return view_or_copy_itself(s, w);
+    return fnzi_eag_view_itself(s, w);
   memcpy(w->strides, strides, w->rank * sizeof *strides);
   w->offset = 0;
   w->is_conj = w->is_neg = false;
@@ -318,7 +318,7 @@ static fnz_status convert(fnzi_eag_op *s, fnzi_eag_window *w, fnz_dtype dtype) {
     FNZ_TRY(format_strides(s, w, format, strides));
   bool stays = format == FORMAT_PRESERVE || format == suggested_format(w);
   if (dtype == w->dtype && stays && !flag(s, "copy"))
-    return view_or_copy_itself(s, w);
+    return fnzi_eag_view_itself(s, w);
   s->outcome = dtype == w->dtype ? FNZI_EAG_COPY : FNZI_EAG_CAST;
   w->is_conj = w->is_neg = false;
   w->dtype = dtype;
@@ -344,7 +344,7 @@ static fnz_status dropout(fnzi_eag_op *s, fnzi_eag_window *w) {
   const fnz_arg *p = &s->args[1];
   bool nothing = p->tag == FNZ_ARG_FLOAT ? p->u.f == 0 : p->tag == FNZ_ARG_INT && p->u.i == 0;
   if (nothing || fnzi_eag_op_int(s, 2, 0) == 0 || fnzi_eag_window_elements(w) == 0)
-    return view_or_copy_itself(s, w);
+    return fnzi_eag_view_itself(s, w);
   s->outcome = FNZI_EAG_COMPUTE;
   return FNZ_OK;
 }
@@ -356,7 +356,7 @@ static fnz_status sum_to_size(fnzi_eag_op *s, fnzi_eag_window *w) {
   uint32_t rank;
   FNZ_TRY(fnzi_eag_op_ints(s, 1, sizes, &rank));
   if (rank && rank == w->rank && memcmp(sizes, w->sizes, rank * sizeof *sizes) == 0)
-    return view_or_copy_itself(s, w);
+    return fnzi_eag_view_itself(s, w);
   s->outcome = FNZI_EAG_COMPUTE;
   return FNZ_OK;
 }
@@ -392,7 +392,7 @@ static const struct {
     {FNZI_ATEN_conj_physical, conj_physical},
     {FNZI_ATEN_resolve_conj, resolve_conj},
     {FNZI_ATEN_resolve_neg, resolve_neg},
-    {FNZI_ATEN_positive, view_or_copy_itself},
+    {FNZI_ATEN_positive, fnzi_eag_view_itself},
     {FNZI_ATEN_contiguous, contiguous},
     {FNZI_ATEN_to__dtype, to},
     {FNZI_ATEN_to__dtype_layout, to},

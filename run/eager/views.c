@@ -12,12 +12,6 @@ static fnz_status same(fnzi_eag_op *s, fnzi_eag_window *w) {
   return FNZ_OK;
 }
 
-static fnz_status itself(fnzi_eag_op *s, fnzi_eag_window *w) {
-  (void)w;
-  s->outcome = FNZI_EAG_SELF;
-  return FNZ_OK;
-}
-
 static fnz_status view(fnzi_eag_op *s, fnzi_eag_window *w) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t rank;
@@ -325,8 +319,8 @@ static fnz_status unbind(fnzi_eag_op *s, fnzi_eag_window *w) {
 #define ROWS(ROW)                                                                                  \
   ROW(alias, same, NEW)                                                                            \
   ROW(detach, same, NEW)                                                                           \
-  ROW(detach_, itself, NEW)                                                                        \
-  ROW(lift_fresh, itself, NEW)                                                                     \
+  ROW(detach_, fnzi_eag_view_itself, NEW)                                                          \
+  ROW(lift_fresh, fnzi_eag_view_itself, NEW)                                                       \
   ROW(view, view, NEW)                                                                             \
   ROW(_unsafe_view, view, NEW)                                                                     \
   ROW(_reshape_alias, place, NEW)                                                                  \
