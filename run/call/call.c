@@ -93,10 +93,6 @@ static fnz_status choose_backend(fnz_stack *stack, const fnz_op *op, fnz_backend
 
 /* --- Results ---------------------------------------------------------------------------------- */
 
-static bool call_is_tensor(const fnzi_param *p) {
-  return p->type == FNZI_TYPE_TENSOR;
-}
-
 /* A number is returned as a tensor of one element. */
 static fnz_status put_number(fnz_stack *stack, size_t place, fnz_eager tensor) {
   const fnz_geometry *g = fnz_eager_geometry(tensor);
@@ -162,9 +158,9 @@ static fnz_status call_put_result(fnz_stack *stack, const fnz_op *op, size_t k, 
     return fnzi_fail(stack->ctx, FNZ_CLASS_BOUNDS, "", "%s: %zu results came, %u are declared",
                      op->name, a->count, (unsigned)op->nreturns);
   size_t taken = !p->is_list ? 1 : a->lengths ? a->lengths[k] : left - rest;
-  if (p->is_list && call_is_tensor(p))
+  if (p->is_list && p->type == FNZI_TYPE_TENSOR)
     status = put_list(stack, k, a->backend, a->handles + a->at, taken);
-  else if (call_is_tensor(p)) {
+  else if (p->type == FNZI_TYPE_TENSOR) {
     stack->args[k] = (fnz_arg){.tag = a->handles[a->at] ? FNZ_ARG_VALUE : FNZ_ARG_NONE,
                                .u.value = a->handles[a->at]};
     stack->entries[k] = (fnzi_call_entry){a->backend, NULL, NULL, true};
@@ -172,7 +168,7 @@ static fnz_status call_put_result(fnz_stack *stack, const fnz_op *op, size_t k, 
     status = put_number(stack, k, (fnz_eager){a->backend, a->handles[a->at]});
   if (status == FNZ_OK)
     stack->count = k + 1;
-  a->at += status == FNZ_OK || !call_is_tensor(p) ? taken : 0;
+  a->at += status == FNZ_OK || p->type != FNZI_TYPE_TENSOR ? taken : 0;
   return status;
 }
 

@@ -69,10 +69,6 @@ static bool is_omitted(const fnzi_param *p) {
 
 /* --- Which operators -------------------------------------------------------------------------- */
 
-static bool callgen_is_tensor(const fnzi_param *p) {
-  return p->type == FNZI_TYPE_TENSOR;
-}
-
 /* A result of the C function: one that is no written argument. */
 static bool is_result(const fnzi_param *p) {
   return !p->is_write;
@@ -92,14 +88,14 @@ static bool has_function(const fnz_op *op) {
       return false;
   for (size_t i = 0; i < op->nreturns; i++)
     if (!is_number(&op->returns[i]) &&
-        (!callgen_is_tensor(&op->returns[i]) || (op->returns[i].is_list && op->nreturns != 1)))
+        (op->returns[i].type != FNZI_TYPE_TENSOR || (op->returns[i].is_list && op->nreturns != 1)))
       return false;
   return true;
 }
 
 static bool takes_tensors(const fnz_op *op) {
   for (size_t i = 0; i < op->nparams; i++)
-    if (callgen_is_tensor(&op->params[i]))
+    if (op->params[i].type == FNZI_TYPE_TENSOR)
       return true;
   return false;
 }
@@ -133,7 +129,8 @@ static void callgen_put_result(FILE *f, const fnz_op *op, size_t k) {
   if (op->returns[k].is_list)
     fprintf(f, ", fnz_eager *%s, size_t %s_capacity, size_t *%s_count", name, name, name);
   else
-    fprintf(f, ", %s*%s", callgen_is_tensor(&op->returns[k]) ? "fnz_eager " : "fnz_arg ", name);
+    fprintf(f, ", %s*%s", op->returns[k].type == FNZI_TYPE_TENSOR ? "fnz_eager " : "fnz_arg ",
+            name);
 }
 
 static void put_prototype(FILE *f, const fnz_op *op) {
@@ -167,7 +164,7 @@ static void put_push(FILE *f, const fnzi_param *p) {
     fprintf(f, "%s(&stack, FNZ_ARG_%s, %s, %s_count)",
             p->optional ? "fnzi_call_push_optional_list" : "fnzi_call_push_list", type->tag, name,
             name);
-  } else if (p->optional && !callgen_is_tensor(p)) {
+  } else if (p->optional && p->type != FNZI_TYPE_TENSOR) {
     fprintf(f, "fnzi_call_push_optional(&stack, FNZ_ARG_%s, %s)", type->tag, name);
   } else {
     const char *slot = strstr(type->push, "%s");
@@ -192,7 +189,7 @@ static void put_definition(FILE *f, const fnz_op *op) {
       if (op->returns[k].is_list)
         fprintf(f, "status = fnzi_call_take_list(&stack, %zu, %s, %s_capacity, %s_count)", k, name,
                 name, name);
-      else if (callgen_is_tensor(&op->returns[k]))
+      else if (op->returns[k].type == FNZI_TYPE_TENSOR)
         fprintf(f, "*%s = fnz_take_tensor(&stack, %zu)", name, k);
       else
         fprintf(f, "fnzi_call_take_number(&stack, %zu, %s)", k, name);
