@@ -241,10 +241,6 @@ static fnz_status fail_at(fnz_context *ctx, fnz_class kind, const char *what, ui
   return fnzi_fail(ctx, kind, where, "%s", message);
 }
 
-static bool sharing_is_tensor(const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_VALUE;
-}
-
 static const fnzi_blob *data_of(const fnz_program *p, uint32_t k) {
   const fnzi_weight *w = p->inputs[k].target ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
   return w && p->inputs[k].kind != FNZ_INPUT_USER ? w->blob : NULL;
@@ -267,7 +263,7 @@ static fnz_status sharing_check_input(fnz_context *ctx, const fnz_program *p, ui
   if (in->shares > k || p->inputs[in->shares - 1].shares)
     return fail_at(ctx, FNZ_CLASS_REF, "input", k,
                    "it must name the first of the inputs that it shares memory with");
-  if (!sharing_is_tensor(&args[k]) || !sharing_is_tensor(&args[in->shares - 1]))
+  if (args[k].tag != FNZ_ARG_VALUE || args[in->shares - 1].tag != FNZ_ARG_VALUE)
     return fail_at(ctx, FNZ_CLASS_TYPE, "input", k, "what shares memory must be a tensor");
   bool by_caller = in->kind == FNZ_INPUT_USER,
        first_by_caller = p->inputs[in->shares - 1].kind == FNZ_INPUT_USER;
@@ -292,7 +288,7 @@ static fnz_status check_source(fnz_context *ctx, const fnz_program *p, uint32_t 
     return fail_at(ctx, FNZ_CLASS_REF, "output", k, "it shares memory with something not there");
   bool leads = p->outputs[by_input ? k : out->of].sharing == FNZ_SHARING_NEW;
   bool is_fine = by_input || (out->sharing == FNZ_SHARING_OUTPUT ? out->of < k : leads);
-  if (!sharing_is_tensor(by_input ? &g->inputs[out->of] : &g->outputs[out->of]) || !is_fine)
+  if ((by_input ? g->inputs : g->outputs)[out->of].tag != FNZ_ARG_VALUE || !is_fine)
     return fail_at(ctx, FNZ_CLASS_REF, "output", k,
                    "it must name a tensor with memory of its own that it shares");
   return FNZ_OK;
@@ -303,14 +299,14 @@ static fnz_status sharing_check_output(fnz_context *ctx, const fnz_program *p, u
   const fnz_arg *arg = &p->graphs.data[0].outputs[k];
   if ((unsigned)out->sharing >= FNZ_SHARING_COUNT)
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "an unknown way to share memory");
-  if (!sharing_is_tensor(arg) && (out->sharing != FNZ_SHARING_NEW || out->window || out->nviews))
+  if (arg->tag != FNZ_ARG_VALUE && (out->sharing != FNZ_SHARING_NEW || out->window || out->nviews))
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "only a tensor shares memory");
   if (out->sharing != FNZ_SHARING_NEW && out->sharing != FNZ_SHARING_OWN)
     FNZ_TRY(check_source(ctx, p, k));
   if (out->nviews && out->sharing != FNZ_SHARING_INPUT_VIEW)
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "only a view of an input has view calls");
   const fnz_geometry *g =
-      sharing_is_tensor(arg) ? fnzi_value_at(p, 0, arg->u.value)->geometry : NULL;
+      arg->tag == FNZ_ARG_VALUE ? fnzi_value_at(p, 0, arg->u.value)->geometry : NULL;
   if (out->window && (out->window->dtype != g->dtype || !fnzi_same_sizes(out->window, g)))
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "its window has another type than its value");
   for (uint32_t i = 0; i < out->nviews; i++) {

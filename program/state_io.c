@@ -31,10 +31,6 @@ bool fnzi_io_has_pairs(const fnz_program *p) {
   return false;
 }
 
-static bool state_is_tensor(const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_VALUE;
-}
-
 static const fnzi_value *state_input_value(const fnz_program *p, uint32_t k) {
   return fnzi_value_at(p, 0, fnzi_graph_main(p)->inputs[k].u.value);
 }
@@ -119,7 +115,7 @@ static fnz_status check_final(const change *c, uint32_t k) {
   if (c->input_of[k] == NONE || out->kind == FNZ_OUTPUT_MEMORY_MUTATION)
     return state_refuse(c, out->target,
                         "is memory that several inputs look at, or one was moved from");
-  if (out->metadata || out->set || !state_is_tensor(&c->g->outputs[k]))
+  if (out->metadata || out->set || c->g->outputs[k].tag != FNZ_ARG_VALUE)
     return state_refuse(c, out->target, "gets other sizes, strides or memory");
   return FNZ_OK;
 }
@@ -243,7 +239,7 @@ static fnz_status mark_own(change *c) {
   FNZI_NEW(&c->scratch, c->g->values.count, &seen);
   for (uint32_t k = 0; k < c->g->noutputs; k++) {
     fnz_output_spec *out = &c->p->outputs[k];
-    if (!state_is_tensor(&c->g->outputs[k]))
+    if (c->g->outputs[k].tag != FNZ_ARG_VALUE)
       continue;
     uint64_t memory = fnzi_value_memory(c->p, 0, c->g->outputs[k].u.value);
     bool is_input = fnzi_value_at(c->p, 0, memory)->node == FNZI_NO_NODE;
@@ -352,7 +348,7 @@ fnz_status fnzi_io_name(fnz_program *p) {
     const uint64_t value = g->outputs[k].u.value;
     const char *name;
     uint64_t there;
-    if (!fnzi_io_is_new_value(&p->outputs[k]) || !state_is_tensor(&g->outputs[k]) ||
+    if (!fnzi_io_is_new_value(&p->outputs[k]) || g->outputs[k].tag != FNZ_ARG_VALUE ||
         fnzi_value_at(p, 0, value)->node == FNZI_NO_NODE)
       continue;
     FNZ_TRY(fnzi_arena_format(&p->arena, &name, "%s_out", p->outputs[k].target));
@@ -456,8 +452,9 @@ static fnz_status restore_others(change *c, fnzi_map *states) {
     memory[k] = w && w->blob ? (uint64_t)(uintptr_t)w->blob : fnzi_memory_of(c->original, k);
   }
   for (uint32_t k = 0; k < had; k++) {
-    uint32_t was =
-        state_is_tensor(&c->g->inputs[k]) ? input_named(c, state_input_value(c->p, k)->name) : NONE;
+    uint32_t was = c->g->inputs[k].tag == FNZ_ARG_VALUE
+                       ? input_named(c, state_input_value(c->p, k)->name)
+                       : NONE;
     if (was == NONE)
       continue;
     met[was] = true;
@@ -492,7 +489,7 @@ static fnz_status undo(change *c) {
   const fnzi_graph *g = fnzi_graph_main(c->original);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     const char *name =
-        state_is_tensor(&g->inputs[k]) ? state_input_value(c->original, k)->name : NULL;
+        g->inputs[k].tag == FNZ_ARG_VALUE ? state_input_value(c->original, k)->name : NULL;
     if (name)
       FNZ_TRY(fnzi_map_set(&c->names, name, strlen(name), k));
   }
