@@ -30,22 +30,25 @@ enum { LANES_BYTES = 256, FOUND_BLOCK = 64 };
       numbers[i] = (T)(step);                                                                      \
     }                                                                                              \
   }                                                                                                \
-  static T lanes_##name##_##id(const T *restrict row, int64_t full) {                              \
+  static T lanes_##name##_##id(const T *restrict row, int64_t count) {                             \
     enum { N = LANES_BYTES / sizeof(T) };                                                          \
     T lanes[N], total = begin_##name##_##id();                                                     \
     for (int k = 0; k < N; k++)                                                                    \
       lanes[k] = total;                                                                            \
-    for (int64_t i = 0; i < full; i += N)                                                          \
+    for (int64_t i = 0; i < count; i += N) {                                                       \
+      const T *block = row + (i <= count - N ? i : count - N);                                     \
       for (int k = 0; k < N; k++) {                                                                \
-        T a = lanes[k], x = row[i + k];                                                            \
+        T a = lanes[k], x = block[k];                                                              \
         lanes[k] = (T)(step);                                                                      \
       }                                                                                            \
+    }                                                                                              \
     JOIN(T, step)                                                                                  \
     return total;                                                                                  \
   }                                                                                                \
   static void row_##name##_##id(void *to, const void *from, int64_t count) {                       \
+    enum { N = LANES_BYTES / sizeof(T) };                                                          \
     const T *row = from;                                                                           \
-    int64_t full = count - count % (int64_t)(LANES_BYTES / sizeof(T));                             \
+    int64_t full = OVERLAPS_##JOIN && count >= N ? count : count - count % N;                      \
     T a = *(T *)to;                                                                                \
     if (full) {                                                                                    \
       T x = lanes_##name##_##id(row, full);                                                        \
@@ -59,19 +62,25 @@ enum { LANES_BYTES = 256, FOUND_BLOCK = 64 };
     *(T *)to = a;                                                                                  \
   }
 
-/* Lanes joined in their order, and by halves where it does not matter. */
+/* Lanes joined in their order; by halves where it does not matter; and where an element may count
+ * twice, so that the last block may overlap the one before it. */
+#define OVERLAPS_JOIN_IN_ORDER 0
+#define OVERLAPS_JOIN_HALVES   0
+#define OVERLAPS_JOIN_EXTREMES 1
 #define JOIN_IN_ORDER(T, step)                                                                     \
   for (int k = 0; k < N; k++) {                                                                    \
     T a = total, x = lanes[k];                                                                     \
     total = (T)(step);                                                                             \
   }
 #define JOIN_HALVES(T, step)                                                                       \
-  for (int half = N / 2; half; half /= 2)                                                          \
+  _Pragma("GCC unroll 8") for (int half = N / 2; half; half /= 2) {                                \
     for (int k = 0; k < half; k++) {                                                               \
       T a = lanes[k], x = lanes[k + half];                                                         \
       lanes[k] = (T)(step);                                                                        \
     }                                                                                              \
+  }                                                                                                \
   total = lanes[0];
+#define JOIN_EXTREMES JOIN_HALVES
 
 #define FIRST_ZERO_F(x, row)                                                                       \
   for (int64_t i = 0; x == 0; i++)                                                                 \
@@ -111,10 +120,10 @@ FNZI_FOLD_TYPE_ROWS(BOUNDS)
 
 /* clang-format off */
 #define EXTREME(name, begin, step)                                                                 \
-  ROW_OF(name, U8, uint8_t, begin, step, JOIN_HALVES, FIRST_ZERO_I) ROW_OF(name, I8, int8_t, begin, step, JOIN_HALVES, FIRST_ZERO_I) \
-  ROW_OF(name, I16, int16_t, begin, step, JOIN_HALVES, FIRST_ZERO_I) ROW_OF(name, I32, int32_t, begin, step, JOIN_HALVES, FIRST_ZERO_I) \
-  ROW_OF(name, I64, int64_t, begin, step, JOIN_HALVES, FIRST_ZERO_I) ROW_OF(name, F32, float, begin, step, JOIN_HALVES, FIRST_ZERO_F) \
-  ROW_OF(name, F64, double, begin, step, JOIN_HALVES, FIRST_ZERO_F)
+  ROW_OF(name, U8, uint8_t, begin, step, JOIN_EXTREMES, FIRST_ZERO_I) ROW_OF(name, I8, int8_t, begin, step, JOIN_EXTREMES, FIRST_ZERO_I) \
+  ROW_OF(name, I16, int16_t, begin, step, JOIN_EXTREMES, FIRST_ZERO_I) ROW_OF(name, I32, int32_t, begin, step, JOIN_EXTREMES, FIRST_ZERO_I) \
+  ROW_OF(name, I64, int64_t, begin, step, JOIN_EXTREMES, FIRST_ZERO_I) ROW_OF(name, F32, float, begin, step, JOIN_EXTREMES, FIRST_ZERO_F) \
+  ROW_OF(name, F64, double, begin, step, JOIN_EXTREMES, FIRST_ZERO_F)
 /* clang-format on */
 
 #define OF_sum(begin, step) ROW_OF(sum, I64, int64_t, begin, step, JOIN_HALVES, FIRST_ZERO_I)
@@ -125,7 +134,7 @@ FNZI_FOLD_TYPE_ROWS(BOUNDS)
 #define OF_amax(begin, step)     EXTREME(amax, begin, step)
 #define OF_amin(begin, step)     EXTREME(amin, begin, step)
 #define FOLD(name, begin, step)  OF_##name(begin, step)
-#define TRUTH(name, begin, step) ROW_OF(name, U8, uint8_t, begin, step, JOIN_HALVES, FIRST_ZERO_I)
+#define TRUTH(name, begin, step) ROW_OF(name, U8, uint8_t, begin, step, JOIN_EXTREMES, FIRST_ZERO_I)
 #include "kernels/folds.def"
 
 /* Sums of all rows and of two vectors of columns stay in registers. */
