@@ -135,7 +135,7 @@ typedef struct cell_16 {
   uint64_t halves[2];
 } cell_16;
 
-enum { REPEATED = 32 }; /* bytes */
+enum { REPEATED = FNZI_ISA == 4 ? 64 : 32 }; /* bytes */
 typedef uint64_t repeated __attribute__((vector_size(REPEATED)));
 
 /* One cell as often as it fits in whole vectors, which loops over vectors read again at once. Says
