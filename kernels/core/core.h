@@ -309,8 +309,13 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_channels_last_get_as(fnzi_krn_call *call,
 FNZ_MUST_CHECK fnz_status fnzi_krn_channels_last_result(fnzi_krn_call *call, size_t k,
                                                         uint32_t spatial, fnz_dtype dtype,
                                                         void **out);
-/* Says that elements lie so, without gaps. */
-bool fnzi_krn_has_channels_last(const fnz_geometry *g, uint32_t spatial);
+/* Elements from pixel to pixel if elements lie so: the number of channels if there are no gaps,
+ * more if the image is some channels of another one. 0: they lie otherwise, or there is no element.
+ */
+int64_t fnzi_krn_channels_last_pitch(const fnz_geometry *g, uint32_t spatial);
+static inline bool fnzi_krn_has_channels_last(const fnz_geometry *g, uint32_t spatial) {
+  return fnzi_krn_channels_last_pitch(g, spatial) == g->sizes[g->rank - 1 - spatial];
+}
 
 /* Copies the results that fnzi_krn_result_get_as() kept in scratch memory to where they belong. */
 FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_krn_results_finish(fnzi_krn_call *call);

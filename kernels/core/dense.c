@@ -173,17 +173,22 @@ fnz_status fnzi_krn_channels_last_result(fnzi_krn_call *call, size_t k, uint32_t
   return result_of(call, turned, dtype, out);
 }
 
-bool fnzi_krn_has_channels_last(const fnz_geometry *g, uint32_t spatial) {
-  uint32_t channels = g->rank - 1 - spatial;
-  int64_t stride = 1;
+int64_t fnzi_krn_channels_last_pitch(const fnz_geometry *g, uint32_t spatial) {
+  const uint32_t channels = g->rank - 1 - spatial;
+  const int64_t size = g->sizes[channels];
+  int64_t pitch = 0, stride = 0;
+  if (size != 1 && g->strides[channels] != 1)
+    return 0;
   for (uint32_t d = g->rank; d-- > 0;) {
-    /* the order from inside: channels, spatial dimensions, samples */
-    uint32_t of = d + 1 == g->rank ? channels : d >= channels ? d + 1 : d;
-    if (g->sizes[of] != 1 && g->strides[of] != stride)
-      return false;
-    stride *= g->sizes[of];
+    if (d == channels || g->sizes[d] == 1)
+      continue;
+    pitch = pitch ? pitch : g->strides[d];
+    stride = stride ? stride : pitch;
+    if (g->strides[d] != stride || pitch < size)
+      return 0;
+    stride *= g->sizes[d];
   }
-  return true;
+  return pitch ? pitch : size;
 }
 
 fnz_status fnzi_krn_results_finish(fnzi_krn_call *call) {

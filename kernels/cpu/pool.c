@@ -211,20 +211,19 @@ static void take_shape(const fnzi_meta_pool *from, pool_shape *p) {
 
 /* Floats whose channels are last, in a result whose channels are: by another file. */
 static fnz_status run_channels_last(fnzi_krn_call *call, pool *o, bool largest, bool *done) {
-  const fnz_geometry *x = &fnzi_krn_call_input(call, 0)->place;
+  const fnzi_krn_array *array = fnzi_krn_call_input(call, 0);
+  const fnz_geometry *x = &array->place;
   uint32_t spatial = o->read.spatial;
   fnzi_cpu_pool_last last = {.p = &o->p, .largest = largest};
-  const void *from;
   void *to;
   take_shape(&o->read, &o->p);
+  last.pitch = fnzi_krn_channels_last_pitch(x, spatial);
   *done = x->dtype == FNZ_F32 && !call->record && !o->indices && !fnzi_is_contiguous(x) &&
-          fnzi_krn_has_channels_last(x, spatial) && fnzi_cpu_pool_serves_last(&o->p);
+          last.pitch && array->storage && fnzi_cpu_pool_serves_last(&o->p);
   if (!*done)
     return FNZ_OK;
-  FNZ_TRY(
-      fnzi_krn_channels_last_get_as(call, fnzi_krn_call_input(call, 0), spatial, FNZ_F32, &from));
   FNZ_TRY(fnzi_krn_channels_last_result(call, 0, spatial, FNZ_F32, &to));
-  last.x = from, last.y = to;
+  last.x = (const float *)fnzi_krn_array_data(array), last.y = to;
   last.channels = x->sizes[x->rank - 1 - spatial];
   last.samples = last.channels ? o->read.planes / last.channels : 0;
   fnzi_cpu_pool_last_run(call, &last);

@@ -21,7 +21,8 @@ typedef struct fnzi_cpu_pool_last {
   const float *x;
   float *y;
   int64_t samples, channels;
-  bool largest; /* else means */
+  int64_t pitch; /* elements from pixel to pixel of x */
+  bool largest;  /* else means */
 } fnzi_cpu_pool_last;
 
 /* --- pool_last.c: the bits of pool.c --------------------------------------------------------- */

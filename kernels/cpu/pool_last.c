@@ -16,7 +16,7 @@ typedef struct job {
 } job;
 
 static const float *cell_of(const job *j, int64_t a, int64_t b, int64_t c) {
-  return j->x + pool_cell(j->o->p, a, b, c) * j->o->channels;
+  return j->x + pool_cell(j->o->p, a, b, c) * j->o->pitch;
 }
 
 static void find_largest(const job *j) {
@@ -64,7 +64,7 @@ static void pool_last_row(const void *user, int64_t at, int lane) {
   int64_t place[3] = {row % rows / p->out[1], row % p->out[1], 0};
   job j = {.o = o, .count = fnzi_cpu_least(o->channels - first, BESIDE)};
   (void)lane;
-  j.x = o->x + row / rows * p->in_volume * o->channels + first;
+  j.x = o->x + row / rows * p->in_volume * o->pitch + first;
   for (; place[2] < p->out[2]; place[2]++) {
     j.y = o->y + (row * p->out[2] + place[2]) * o->channels + first;
     pool_window_at(p, place, &j.w);
