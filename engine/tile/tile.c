@@ -64,6 +64,25 @@ static int64_t load_rows(const fnzi_tile_program *t, const fnzi_tile_lane *lane,
   return n;
 }
 
+/* Copies whole rows along dimension d, whose elements follow one another, by fewer calls than one
+ * for each. Returns how many elements, 0 if rows are not so, and leaves `index` at the last row. */
+static int64_t copy_rows(const fnzi_tile_program *t, const fnzi_tile_lane *lane, uint32_t d,
+                         int64_t *index, char *tile, int64_t room) {
+  const int64_t n = t->sizes[d], left = t->sizes[d - 1] - index[d - 1];
+  const int64_t count = room / n < left ? room / n : left, outer = lane->strides[d - 1];
+  const int64_t cell = lane->cell, bytes = n * cell;
+  char *memory = (char *)address_at(t, lane, index);
+  if (count < 2 || lane->strides[d] != cell)
+    return 0;
+  for (int64_t r = 0; r < count; r++, memory += outer, tile += bytes)
+    if (lane->kind == FNZI_TILE_LANE_LOADS)
+      memcpy(tile, memory, (size_t)bytes);
+    else
+      memcpy(memory, tile, (size_t)bytes);
+  index[d - 1] += count - 1;
+  return count * t->sizes[d];
+}
+
 /* Copies row by row between memory and the register. Scalars of rows are copied along the
  * dimensions before a row's own. */
 static void copy_lane(const walk *w, const fnzi_tile_lane *lane, int64_t count) {
@@ -84,7 +103,9 @@ static void copy_lane(const walk *w, const fnzi_tile_lane *lane, int64_t count) 
     char *memory = (char *)address_at(t, lane, index);
     bool loads = lane->kind == FNZI_TILE_LANE_LOADS;
     int64_t left = t->sizes[last] - index[last];
-    n = loads && last && index[last] == 0 ? load_rows(t, lane, last, index, tile, count) : 0;
+    bool begins = last && index[last] == 0;
+    n = begins && loads ? load_rows(t, lane, last, index, tile, count) : 0;
+    n = begins && n == 0 ? copy_rows(t, lane, last, index, tile, count) : n;
     bool copies = n == 0;
     if (copies)
       n = left < count ? left : count;
