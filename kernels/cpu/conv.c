@@ -1,5 +1,5 @@
-/* conv.c - convolutions: oneDNN for floats, or lines, columns for doubles, direct loops for the
- * rest. */
+/* conv.c - convolutions: oneDNN for floats, or lines and products, columns for doubles, direct
+ * loops for the rest. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/sizes.h"
@@ -69,6 +69,9 @@ static fnz_status compute_f32(fnzi_krn_call *call, const fnzi_meta_conv *c, bool
   if (!c->batch || !c->in_channels)
     return FNZ_OK;
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 1), FNZ_F32, &weight));
+  *done = fnzi_cpu_conv_is_apart(c);
+  if (*done)
+    return fnzi_cpu_conv_apart(call, c, weight.f);
   FNZ_TRY(fnzi_cpu_conv_crop(call, c, weight.f, &cropped, &kernel));
   return fnzi_cpu_conv_onednn(call, &cropped, kernel, done);
 }

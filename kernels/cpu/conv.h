@@ -52,6 +52,15 @@ enum { FNZI_CONV_PARTS = 8 };
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_kept(fnzi_krn_call *call, const fnzi_meta_conv *c,
                                              bool has_bias, const fnzi_cpu_conv_plan **out);
 
+/* Says that the weight is the same in all runs of the call, so that it is ordered once. */
+static inline bool fnzi_cpu_conv_keeps_weight(const fnzi_krn_call *call) {
+  return call->own && (call->lasting >> 1 & 1);
+}
+/* Room for the weight in another order; *has: an earlier run has put it there. If nothing is
+ * kept, it is scratch memory. */
+FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_weight_room(fnzi_krn_call *call, size_t bytes, void **out,
+                                                    bool *has);
+
 /* --- conv_crop.c --------------------------------------------------------------------------- */
 /* The same convolution with a smaller kernel, its weights in scratch memory; itself where none is.
  */
@@ -74,6 +83,11 @@ typedef struct fnzi_cpu_conv_floats {
 bool fnzi_cpu_conv_is_depth(const fnzi_meta_conv *c);
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_depth(fnzi_krn_call *call, const fnzi_meta_conv *c,
                                               const fnzi_cpu_conv_floats *o);
+
+/* --- conv_apart.c -------------------------------------------------------------------------- */
+bool fnzi_cpu_conv_is_apart(const fnzi_meta_conv *c);
+FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_apart(fnzi_krn_call *call, const fnzi_meta_conv *c,
+                                              const float *weight);
 
 /* --- conv_columns.c ------------------------------------------------------------------------ */
 typedef struct fnzi_cpu_conv_doubles {

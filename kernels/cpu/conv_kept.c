@@ -1,5 +1,6 @@
 /* conv_kept.c - plans of convolutions, kept by the backend: to make one takes longer than most
- * convolutions. The plan that was not used for the longest time makes room for a new one. */
+ * convolutions. The plan that was not used for the longest time makes room for a new one. And
+ * weights in another order, kept by a call that runs again. */
 #include "kernels/cpu/conv.h"
 
 enum { MOST_KEPT = 256 };
@@ -61,5 +62,34 @@ fnz_status fnzi_cpu_conv_kept(fnzi_krn_call *call, const fnzi_meta_conv *c, bool
   size_t at = make_room(call->ctx, k);
   k->plans[at] = made, k->used[at] = ++k->clock;
   *out = made;
+  return FNZ_OK;
+}
+
+/* --- Weights ------------------------------------------------------------------------------- */
+enum { LINE = 64 }; /* bytes */
+
+typedef struct ordered {
+  size_t bytes; /* of all */
+} ordered;
+
+static void end_ordered(fnz_context *ctx, void *data) {
+  ordered *o = data;
+  fnzi_free(ctx, o, o->bytes);
+}
+
+fnz_status fnzi_cpu_conv_weight_room(fnzi_krn_call *call, size_t bytes, void **out, bool *has) {
+  if (!fnzi_cpu_conv_keeps_weight(call))
+    return fnzi_arena_take(&call->scratch, bytes, 1, out);
+  ordered *o = call->own->data;
+  *has = o != NULL;
+  if (!o) {
+    if (!fnzi_add_size(bytes, sizeof *o + LINE, &bytes) ||
+        !(o = fnzi_resize(call->ctx, NULL, 0, bytes)))
+      return fnzi_no_memory(call->ctx);
+    o->bytes = bytes;
+    *call->own = (fnzi_krn_kept){o, end_ordered};
+  }
+  uintptr_t at = ((uintptr_t)(o + 1) + LINE - 1) & ~(uintptr_t)(LINE - 1);
+  *out = (unsigned char *)o + (at - (uintptr_t)o);
   return FNZ_OK;
 }

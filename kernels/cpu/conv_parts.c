@@ -149,46 +149,6 @@ static void conv_parts_convolve(const void *user, int64_t at, int lane) {
     put_channels(r, channels, y);
 }
 
-/* --- Weights that last
- * ----------------------------------------------------------------------------
- */
-typedef struct ordered {
-  size_t bytes; /* of all */
-} ordered;
-
-static void end_ordered(fnz_context *ctx, void *data) {
-  ordered *o = data;
-  fnzi_free(ctx, o, o->bytes);
-}
-
-static unsigned char *cells_of(ordered *o) {
-  uintptr_t at = ((uintptr_t)(o + 1) + 63) & ~(uintptr_t)63;
-  return (unsigned char *)o + (at - (uintptr_t)o);
-}
-
-static bool keeps_weight(const fnzi_krn_call *call, const run *r) {
-  return r->room.weight && call->own && (call->lasting >> 1 & 1);
-}
-
-/* Weights of an earlier run, in the plan's layout, or room for them. */
-static fnz_status find_weight(const fnzi_krn_call *call, run *r) {
-  ordered *o = call->own->data;
-  size_t bytes;
-  if (o) {
-    r->weight_room = cells_of(o);
-    r->has_weight = true;
-    return FNZ_OK;
-  }
-  if (!fnzi_mul_size((size_t)weights_of(r), r->room.weight, &bytes) ||
-      !fnzi_add_size(bytes, sizeof *o + 64, &bytes) ||
-      !(o = fnzi_resize(call->ctx, NULL, 0, bytes)))
-    return fnzi_no_memory(call->ctx);
-  o->bytes = bytes;
-  *call->own = (fnzi_krn_kept){o, end_ordered};
-  r->weight_room = cells_of(o);
-  return FNZ_OK;
-}
-
 /* --- Running
  * --------------------------------------------------------------------------------------
  */
@@ -223,18 +183,24 @@ static fnz_status judge_all(const fnzi_krn_call *call, const run *r, size_t lane
 
 static fnz_status conv_parts_run_in(fnzi_krn_call *call, run *r) {
   size_t total, lanes = (size_t)fnzi_cpu_lanes(call);
-  bool keeps = keeps_weight(call, r);
+  bool keeps = r->room.weight && fnzi_cpu_conv_keeps_weight(call);
   fnzi_krn_storage *memory;
   if (!measure(r, lanes, keeps, &total))
     return fnzi_no_memory(call->ctx);
   FNZI_NEW(&call->scratch, lanes, &r->status);
   FNZ_TRY(fnzi_krn_storage_create(call->ctx, call->stock, total, &memory));
-  fnz_status status = keeps ? find_weight(call, r) : FNZ_OK;
+  void *kept = NULL;
+  size_t bytes = 0;
+  fnz_status status = FNZ_OK;
+  if (keeps && !fnzi_mul_size((size_t)weights_of(r), r->room.weight, &bytes))
+    status = fnzi_no_memory(call->ctx);
+  else if (keeps)
+    status = fnzi_cpu_conv_weight_room(call, bytes, &kept, &r->has_weight);
   if (status != FNZ_OK) {
     fnzi_krn_storage_release(call->ctx, memory);
     return status;
   }
-  r->weight_room = keeps ? r->weight_room : memory->data;
+  r->weight_room = keeps ? kept : memory->data;
   r->lane_room = memory->data + (keeps ? 0 : (size_t)weights_of(r) * r->room.weight);
   run_all(call, r);
   fnzi_krn_storage_release(call->ctx, memory);

@@ -57,7 +57,7 @@ static const void *address(const fnzi_cpu_reals *x, int64_t at) {
 }
 
 /* The product of a group: its channels of an image's columns. */
-static fnz_status open_product(fnzi_krn_call *call, const deformed *d, fnzi_cpu_product *p) {
+static fnz_status deform_open_product(fnzi_krn_call *call, const deformed *d, fnzi_cpu_product *p) {
   const fnzi_meta_deform *m = &d->m;
   int64_t places = m->out[0] * m->out[1];
   int64_t depth = m->channels / m->groups * m->kernel[0] * m->kernel[1];
@@ -116,7 +116,7 @@ fnz_status fnzi_kernel_deform_conv2d(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "bias"), dtype, &bias));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   FNZ_TRY(fnzi_cpu_reals_scratch(call, dtype, cells, &d.columns));
-  FNZ_TRY(open_product(call, &d, &p));
+  FNZ_TRY(deform_open_product(call, &d, &p));
   fill_bias(&d.m, &bias, &y);
   for (; d.image < d.m.batch && rows; d.image++) {
     fnzi_cpu_rows_each(call, rows, deform_fill_row, &d);

@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 10
  * engine_images_test.c - images keep channels last between convolutions (engine/plan/layout.c):
  * which values do, and that results have the bits of the interpreter, which stores none so. */
 #include "engine/plan/planner.h"
@@ -144,6 +144,24 @@ START_TEST(several_readers_have_the_interpreters_bits) {
 }
 END_TEST
 
+/* Windows that lie side by side, without a bias and with weights that last; pools and a sum read
+ * images that lie among the channels of a concatenation. */
+START_TEST(some_channels_have_the_interpreters_bits) {
+  begin();
+  verify("%x: f32[2,16,12,9], %w: f32[20,16,1,1], %u: f32[20,24,2,2]",
+         CONV("a", "2,20,12,9", "x", "w", "1", "0",
+              "1") "  %b: f32[2,20,12,9] = relu(%a)\n"
+                   "  %p: f32[2,20,6,4] = max_pool2d(%b, [2, 2], [2, 2])\n"
+                   "  %m: f32[2,20,6,5] = avg_pool2d(%b, [2, 3], [2, 2], [0, 1])\n"
+                   "  %t: f32[2,24,12,8] = convolution(%p, %u, None, [2, 2], [0, 0], [1, 1], True, "
+                   "[0, 0], 1)\n"
+                   "  %n: f32[2,20,12,9] = neg(%b)\n"
+                   "  %c: f32[2,40,12,9] = cat([%b, %n], 1)\n"
+                   "  %s: f32[2,12,9] = sum.dim_IntList(%c, [1])\n  return %m, %t, %s\n");
+  end();
+}
+END_TEST
+
 /* Means of short and of long rows, with and without padding; NaN comes out of a maximum. */
 START_TEST(pools_have_the_interpreters_bits) {
   begin();
@@ -194,6 +212,7 @@ END_TEST
 
 RUN_SUITE("engine_images", a_chain_keeps_it_up_to_its_output, pools_sums_and_joins_keep_it,
           other_values_do_not_have_it, channels_of_any_number_have_the_interpreters_bits,
-          parts_have_the_interpreters_bits, several_readers_have_the_interpreters_bits,
-          pools_have_the_interpreters_bits, numbers_and_repeated_rows_have_the_interpreters_bits,
+          parts_have_the_interpreters_bits, some_channels_have_the_interpreters_bits,
+          several_readers_have_the_interpreters_bits, pools_have_the_interpreters_bits,
+          numbers_and_repeated_rows_have_the_interpreters_bits,
           other_ranks_have_the_interpreters_bits)

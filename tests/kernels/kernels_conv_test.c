@@ -136,6 +136,10 @@ static const conv_case cases[] = {
     {"conv_transpose1d", 1, true, 2, 1, 3, 2, {5}, {3}, {2}, {1}, {1}, {1}},
     {"conv_transpose2d.input", 2, true, 1, 1, 4, 3, {4, 5}, {3, 2}, {2, 1}, {1, 0}, {1, 2}, {1, 0}},
     {"conv_transpose2d.input", 2, true, 2, 2, 2, 3, {4, 4}, {2, 2}, {2, 2}, {0, 0}, {1, 1}, {0, 0}},
+    /* windows side by side, in one block and in several */
+    {"conv_transpose1d", 1, true, 2, 1, 16, 5, {7}, {3}, {3}, {0}, {1}, {0}},
+    {"conv_transpose2d.input", 2, true, 2, 1, 17, 3, {5, 6}, {2, 3}, {2, 3}, {0, 0}, {1, 1}, {0}},
+    {"conv_transpose2d.input", 2, true, 1, 1, 16, 2, {3, 70}, {1, 2}, {1, 2}, {0, 0}, {1, 1}, {0}},
     {"conv_transpose3d.input",
      3,
      true,
