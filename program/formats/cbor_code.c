@@ -217,17 +217,6 @@ fnz_status fnzi_decode_at(fnzi_decoder *d, fnz_status status) {
                                  : fnzi_at(d->ctx, status, "byte %zu", (size_t)(d->at - d->start));
 }
 
-static fnz_status check_content(fnzi_decoder *d, size_t left) {
-  uint64_t n = d->item.n;
-  if ((d->item.kind == FNZI_CBOR_ARRAY && n > left) ||
-      (d->item.kind == FNZI_CBOR_MAP && n > left / 2))
-    return fnzi_decode_fail(d, FNZ_CLASS_TRUNCATED, "%llu items announced, %zu bytes left",
-                            (unsigned long long)n, left);
-  if (d->item.kind == FNZI_CBOR_TEXT && !fnzi_is_utf8(d->item.data, n))
-    return fnzi_decode_fail(d, FNZ_CLASS_ENCODING, "a text that is not UTF-8");
-  return FNZ_OK;
-}
-
 fnz_status fnzi_decode(fnzi_decoder *d) {
   size_t left = (size_t)(d->end - d->at);
   if (!left)
@@ -256,7 +245,13 @@ fnz_status fnzi_decode(fnzi_decoder *d) {
     body = d->item.n;
   if (size + body != found.read || memcmp(head, d->at, size) != 0)
     return fnzi_decode_fail(d, FNZ_CLASS_ENCODING, "an item that is not in its shortest form");
-  FNZ_TRY(check_content(d, left - found.read));
+  uint64_t n = d->item.n;
+  if ((d->item.kind == FNZI_CBOR_ARRAY && n > left - found.read) ||
+      (d->item.kind == FNZI_CBOR_MAP && n > (left - found.read) / 2))
+    return fnzi_decode_fail(d, FNZ_CLASS_TRUNCATED, "%llu items announced, %zu bytes left",
+                            (unsigned long long)n, left - found.read);
+  if (d->item.kind == FNZI_CBOR_TEXT && !fnzi_is_utf8(d->item.data, n))
+    return fnzi_decode_fail(d, FNZ_CLASS_ENCODING, "a text that is not UTF-8");
   d->at += found.read;
   return FNZ_OK;
 }

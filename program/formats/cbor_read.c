@@ -104,22 +104,6 @@ static fnz_status cbor_define(fnzi_cbor_reader *r, const fnz_arg *args, uint32_t
   return FNZ_OK;
 }
 
-static fnz_status read_arg_names(fnzi_cbor_reader *r, const fnzi_node *node,
-                                 fnzi_node_other *other) {
-  const char **names;
-  bool is_named = false;
-  FNZ_TRY(fnzi_decode_fixed(&r->d, node->nargs));
-  FNZI_NEW(&r->p->arena, node->nargs, &names);
-  for (uint32_t i = 0; i < node->nargs; i++) {
-    FNZ_TRY(fnzi_cbor_string(r, &names[i]));
-    is_named = is_named || names[i][0];
-  }
-  other->arg_names = names;
-  if (is_named && !node->op)
-    return FNZ_OK;
-  return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "names of arguments that say nothing");
-}
-
 static fnz_status cbor_read_node(fnzi_cbor_reader *r) {
   fnzi_node node = {0};
   fnzi_node_other other = {0};
@@ -137,8 +121,19 @@ static fnz_status cbor_read_node(fnzi_cbor_reader *r) {
   if (node.op)
     FNZ_TRY(fnzi_cbor_pad_args(r, &node));
   FNZ_TRY(fnzi_cbor_args(r, &node.noutputs, &node.outputs));
-  if (parts == 6)
-    FNZ_TRY(read_arg_names(r, &node, &other));
+  if (parts == 6) {
+    const char **names;
+    bool is_named = false;
+    FNZ_TRY(fnzi_decode_fixed(&r->d, node.nargs));
+    FNZI_NEW(&r->p->arena, node.nargs, &names);
+    for (uint32_t i = 0; i < node.nargs; i++) {
+      FNZ_TRY(fnzi_cbor_string(r, &names[i]));
+      is_named = is_named || names[i][0];
+    }
+    other.arg_names = names;
+    if (!is_named || node.op)
+      return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "names of arguments that say nothing");
+  }
   FNZ_TRY(fnzi_node_keep(r->p, &node, &other));
   FNZ_TRY(cbor_define(r, node.outputs, node.noutputs, index));
   if (node.op && fnzi_builtin_prim(node.op))

@@ -93,20 +93,6 @@ static bool is_apart(const joining *j, size_t i, const fnzi_methods_entry *e) {
 }
 
 /* --- blobs ------------------------------------------------------------------------------------ */
-static fnz_status open_pair(joining *j, size_t i) {
-  fnzi_blob *const *slot = &weight_at(j, i)->blob;
-  uint64_t at = j->pairs.count;
-  j->pair_at[i] = NONE;
-  if (!*slot)
-    return FNZ_OK;
-  if (!fnzi_map_get(&j->from, slot, sizeof *slot, &at)) {
-    FNZI_PUSH(j->ctx, &j->pairs, ((blob_pair){.from = *slot, .weight = (uint32_t)i}));
-    FNZ_TRY(fnzi_map_set(&j->from, slot, sizeof *slot, at));
-  }
-  j->pair_at[i] = (int64_t)at;
-  return FNZ_OK;
-}
-
 static blob_pair *pair_of(const joining *j, size_t i) {
   return j->pair_at[i] == NONE ? NULL : &j->pairs.data[j->pair_at[i]];
 }
@@ -114,7 +100,16 @@ static blob_pair *pair_of(const joining *j, size_t i) {
 static fnz_status pair_weight(joining *j, size_t i) {
   const fnzi_weight *w = weight_at(j, i);
   const fnzi_methods_entry *e = entry_of(j, i);
-  FNZ_TRY(open_pair(j, i));
+  fnzi_blob *const *slot = &weight_at(j, i)->blob;
+  uint64_t at = j->pairs.count;
+  j->pair_at[i] = NONE;
+  if (*slot) {
+    if (!fnzi_map_get(&j->from, slot, sizeof *slot, &at)) {
+      FNZI_PUSH(j->ctx, &j->pairs, ((blob_pair){.from = *slot, .weight = (uint32_t)i}));
+      FNZ_TRY(fnzi_map_set(&j->from, slot, sizeof *slot, at));
+    }
+    j->pair_at[i] = (int64_t)at;
+  }
   blob_pair *pair = pair_of(j, i);
   if (!e)
     return FNZ_OK;

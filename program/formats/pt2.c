@@ -25,21 +25,6 @@ static fnz_status read_bound(fnzi_pt2 *r, const fnzi_json *range, const char *ke
   return bound ? fnzi_json_int(&r->doc, bound, out) : FNZ_OK;
 }
 
-static fnz_status read_ranges(fnzi_pt2 *r) {
-  const fnzi_json *all = fnzi_json_find(r->doc.root, "range_constraints");
-  if (!all)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_json_expect(&r->doc, all, FNZI_JSON_OBJECT));
-  for (const fnzi_json *range = all->u.first; range; range = range->next) {
-    int64_t min = INT64_MIN, max = INT64_MAX;
-    FNZ_TRY(fnzi_json_expect(&r->doc, range, FNZI_JSON_OBJECT));
-    FNZ_TRY(read_bound(r, range, "min_val", &min));
-    FNZ_TRY(read_bound(r, range, "max_val", &max));
-    FNZ_TRY(fnzi_range_add(r->p, range->key, min, max));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status read_model(fnzi_pt2 *r) {
   const fnzi_json *module;
   const fnzi_json *version, *major, *minor;
@@ -57,7 +42,17 @@ static fnz_status read_model(fnzi_pt2 *r) {
   if (node)
     FNZ_TRY(fnzi_json_text(&r->doc, node, &text));
   FNZ_TRY(fnzi_intern(r->p, text, strlen(text), &r->p->torch_version));
-  FNZ_TRY(read_ranges(r));
+  const fnzi_json *all = fnzi_json_find(r->doc.root, "range_constraints");
+  if (all) {
+    FNZ_TRY(fnzi_json_expect(&r->doc, all, FNZI_JSON_OBJECT));
+    for (const fnzi_json *range = all->u.first; range; range = range->next) {
+      int64_t min = INT64_MIN, max = INT64_MAX;
+      FNZ_TRY(fnzi_json_expect(&r->doc, range, FNZI_JSON_OBJECT));
+      FNZ_TRY(read_bound(r, range, "min_val", &min));
+      FNZ_TRY(read_bound(r, range, "max_val", &max));
+      FNZ_TRY(fnzi_range_add(r->p, range->key, min, max));
+    }
+  }
   FNZ_TRY(fnzi_json_need(&r->doc, r->doc.root, "graph_module", FNZI_JSON_OBJECT, &module));
   FNZ_TRY(fnzi_extras_create(r->p->ctx, &r->p->extras));
   r->p->says_no_sharing = true;
@@ -209,29 +204,26 @@ static fnz_status read_archive(fnzi_pt2 *r, fnzi_zip *zip, const char *prefix) {
   return fnzi_share_finals(r->p);
 }
 
-/* The flat archive of torch 2.7 and before; all its tensors are pickled. */
-static fnz_status read_flat(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_zip_entry *entry) {
-  char version[32];
-  FNZ_TRY(read_small(zip, "", "version", version));
-  if (!fnzi_starts_with(version, "8.") && strcmp(version, "8") != 0)
-    return fnzi_fail(zip->ctx, FNZ_CLASS_VERSION, "version",
-                     "schema version \"%s\" is not read, only %d.x; %s", version, SCHEMA_MAJOR,
-                     version_remedy(strtoll(version, NULL, 10)));
-  r->model = entry;
-  FNZ_TRY(fnzi_pt2_parse_record(r->arena, zip, entry, &r->doc));
-  FNZ_TRY(read_model(r));
-  FNZ_TRY(fnzi_pt2_no_weights(r));
-  fnzi_map none;
-  fnzi_map_init(&none, r->doc.ctx);
-  return fnzi_pt2_keep_records(r, zip, &none, NULL);
-}
-
 static fnz_status read_zip(fnzi_pt2 *r, fnzi_zip *zip) {
   const fnzi_zip_entry *flat = fnzi_zip_find(zip, "serialized_exported_program.json");
   const char *prefix = "";
   FNZ_TRY(find_root(zip, r->arena, &prefix));
-  if (flat)
-    return read_flat(r, zip, flat);
+  if (flat) {
+    /* The flat archive of torch 2.7 and before; all its tensors are pickled. */
+    char version[32];
+    FNZ_TRY(read_small(zip, "", "version", version));
+    if (!fnzi_starts_with(version, "8.") && strcmp(version, "8") != 0)
+      return fnzi_fail(zip->ctx, FNZ_CLASS_VERSION, "version",
+                       "schema version \"%s\" is not read, only %d.x; %s", version, SCHEMA_MAJOR,
+                       version_remedy(strtoll(version, NULL, 10)));
+    r->model = flat;
+    FNZ_TRY(fnzi_pt2_parse_record(r->arena, zip, flat, &r->doc));
+    FNZ_TRY(read_model(r));
+    FNZ_TRY(fnzi_pt2_no_weights(r));
+    fnzi_map none;
+    fnzi_map_init(&none, r->doc.ctx);
+    return fnzi_pt2_keep_records(r, zip, &none, NULL);
+  }
   if (pt2_find(zip, prefix, "archive_format"))
     return read_archive(r, zip, prefix);
   fnzi_zip_names names = {false, false, false, false};

@@ -112,21 +112,6 @@ static fnz_status values_read_dims(fnz_program *p, const fnzi_json_doc *in, cons
   return FNZ_OK;
 }
 
-static fnz_status check_layout(const fnzi_json_doc *in, const fnzi_json *meta) {
-  const fnzi_json *layout;
-  const char *name = "unknown";
-  FNZ_TRY(fnzi_json_need(in, meta, "layout", FNZI_JSON_INT, &layout));
-  if (layout->u.i == LAYOUT_STRIDED)
-    return FNZ_OK;
-  for (const fnzi_text_word *row = fnzi_text_words; row->word; row++)
-    if (row->tag == FNZ_ARG_LAYOUT && row->number == layout->u.i)
-      name = row->word;
-  return fnzi_json_fail(in, FNZ_CLASS_UNSUPPORTED, layout,
-                        "a tensor of layout %s (%lld); only strided ones are read, make it dense "
-                        "before it is exported (to_dense)",
-                        name, (long long)layout->u.i);
-}
-
 static fnz_status read_shape(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *meta,
                              dims *d, fnz_geometry *g) {
   const fnzi_json *sizes, *strides, *offset;
@@ -153,7 +138,18 @@ fnz_status fnzi_pt2_geometry(fnz_program *p, const fnzi_json_doc *in, const fnzi
   *out = NULL;
   FNZ_TRY(fnzi_json_need(in, meta, "dtype", FNZI_JSON_INT, &dtype));
   FNZ_TRY(fnzi_pt2_dtype(in, dtype, &g.dtype));
-  FNZ_TRY(check_layout(in, meta));
+  const fnzi_json *layout;
+  FNZ_TRY(fnzi_json_need(in, meta, "layout", FNZI_JSON_INT, &layout));
+  if (layout->u.i != LAYOUT_STRIDED) {
+    const char *name = "unknown";
+    for (const fnzi_text_word *row = fnzi_text_words; row->word; row++)
+      if (row->tag == FNZ_ARG_LAYOUT && row->number == layout->u.i)
+        name = row->word;
+    return fnzi_json_fail(in, FNZ_CLASS_UNSUPPORTED, layout,
+                          "a tensor of layout %s (%lld); only strided ones are read, make it dense "
+                          "before it is exported (to_dense)",
+                          name, (long long)layout->u.i);
+  }
   FNZ_TRY(read_shape(p, in, meta, &d, &g));
   return fnzi_json_at(in, fnzi_intern_geometry(p, &g, out), meta);
 }

@@ -286,19 +286,6 @@ static fnz_status parse_series(fnzi_parser *r, const char *close,
   return fnzi_expect(r, FNZI_TOKEN_PUNCT, close);
 }
 
-static fnz_status parse_outputs(fnzi_parser *r) {
-  FNZ_TRY(
-      fnzi_accept(r, FNZI_TOKEN_WORD, "single", &fnzi_graph_at(r->p, r->graph)->returns_single));
-  FNZ_TRY(parse_series(r, "}", parse_output));
-  FNZ_TRY(fnzi_graph_set_outputs(r->p, r->graph, r->args.count));
-  if (!r->args.count)
-    return FNZ_OK;
-  memcpy(fnzi_graph_at(r->p, r->graph)->outputs, r->args.data, r->args.count * sizeof(fnz_arg));
-  if (!r->graph)
-    memcpy(r->p->outputs, r->outputs.data, r->outputs.count * sizeof *r->outputs.data);
-  return FNZ_OK;
-}
-
 static fnz_status parse_graph(fnzi_parser *r, const char *name) {
   bool is_end;
   FNZ_TRY(fnzi_graph_add(r->p, name, &r->graph));
@@ -317,8 +304,18 @@ static fnz_status parse_graph(fnzi_parser *r, const char *name) {
     if (fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, "}") && !is_end)
       return fnzi_lexer_fail(&r->x, FNZ_CLASS_SYNTAX,
                              "a graph ends without return; add it before }");
-    if (is_end)
-      return parse_outputs(r);
+    if (is_end) {
+      FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "single",
+                          &fnzi_graph_at(r->p, r->graph)->returns_single));
+      FNZ_TRY(parse_series(r, "}", parse_output));
+      FNZ_TRY(fnzi_graph_set_outputs(r->p, r->graph, r->args.count));
+      if (!r->args.count)
+        return FNZ_OK;
+      memcpy(fnzi_graph_at(r->p, r->graph)->outputs, r->args.data, r->args.count * sizeof(fnz_arg));
+      if (!r->graph)
+        memcpy(r->p->outputs, r->outputs.data, r->outputs.count * sizeof *r->outputs.data);
+      return FNZ_OK;
+    }
     FNZ_TRY(parse_node(r));
   }
 }

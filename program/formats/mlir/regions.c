@@ -155,21 +155,6 @@ static fnz_status open_loop(fnzi_mlir *w, const fnzi_hop *hop) {
   return regions_put(w, "):\n");
 }
 
-/* After the body: repeats the condition on the body's results. Its frame is above the frame of the
- * body, whose names are still needed. */
-static fnz_status repeat_condition(fnzi_mlir *w, const fnzi_hop *hop) {
-  bool sliced;
-  fnzi_mlir_frame *body = fnzi_mlir_top(w);
-  const fnzi_graph *g = top_graph(w), *condition = fnzi_graph_at(w->p, hop->bodies[0]);
-  FNZ_TRY(fnzi_mlir_enter(w, hop->bodies[0]));
-  fnzi_mlir_top(w)->phase = LOOP_AGAIN;
-  for (uint32_t k = 0; k < condition->ninputs; k++)
-    FNZ_TRY(k < hop->carried.count ? regions_bind(w, body, &condition->inputs[k], &g->outputs[k])
-                                   : regions_bind(w, body - 1, &condition->inputs[k],
-                                                  fnzi_hop_operand(hop, k, &sliced)));
-  return FNZ_OK;
-}
-
 static fnz_status close_loop(fnzi_mlir *w, const fnzi_hop *hop) {
   const char *truth;
   FNZ_TRY(find_truth(w, fnzi_mlir_top(w), &top_graph(w)->outputs[0], &truth));
@@ -244,8 +229,20 @@ static fnz_status close_region(fnzi_mlir *w) {
   switch (fnzi_mlir_top(w)->phase) {
   case LOOP_FIRST:
     return open_loop(w, &hop);
-  case LOOP_BODY:
-    return repeat_condition(w, &hop);
+  case LOOP_BODY: {
+    /* After the body: repeats the condition on the body's results. Its frame is above the frame of
+     * the body, whose names are still needed. */
+    bool sliced;
+    fnzi_mlir_frame *body = fnzi_mlir_top(w);
+    const fnzi_graph *g = top_graph(w), *condition = fnzi_graph_at(w->p, hop.bodies[0]);
+    FNZ_TRY(fnzi_mlir_enter(w, hop.bodies[0]));
+    fnzi_mlir_top(w)->phase = LOOP_AGAIN;
+    for (uint32_t k = 0; k < condition->ninputs; k++)
+      FNZ_TRY(k < hop.carried.count ? regions_bind(w, body, &condition->inputs[k], &g->outputs[k])
+                                    : regions_bind(w, body - 1, &condition->inputs[k],
+                                                   fnzi_hop_operand(&hop, k, &sliced)));
+    return FNZ_OK;
+  }
   default:
     return close_loop(w, &hop);
   }
