@@ -124,20 +124,6 @@ static fnz_status narrow_one(fnzi_size_facts *f, const fnzi_expr *e, fnzi_bounds
   return FNZ_OK;
 }
 
-/* The numbers of `a` at which a // n, for a number n, is within the bounds. */
-static fnz_status narrow_dividend(fnzi_size_facts *f, const fnzi_expr *call, fnzi_bounds b) {
-  const fnzi_expr *n = call->parts[1].expr;
-  fnzi_bounds a = {INT64_MIN, INT64_MAX};
-  if (n->kind != FNZI_EXPR_NUMBER || n->den != 1 || n->num < 1 || !call->parts[0].expr->is_whole)
-    return FNZ_OK;
-  if (b.min != INT64_MIN && !fnzi_mul_i64(b.min, n->num, &a.min))
-    a.min = INT64_MIN;
-  if (b.max != INT64_MAX &&
-      (!fnzi_mul_i64(b.max, n->num, &a.max) || !fnzi_add_i64(a.max, n->num - 1, &a.max)))
-    a.max = INT64_MAX;
-  return narrow_one(f, call->parts[0].expr, a);
-}
-
 /* Narrows an atom, and its parts if these follow: factors of a product that is 1 or more, arguments
  * of a minimum, a dividend. */
 static fnz_status narrow(fnzi_size_facts *f, const fnzi_expr *e, fnzi_bounds b) {
@@ -149,8 +135,19 @@ static fnz_status narrow(fnzi_size_facts *f, const fnzi_expr *e, fnzi_bounds b) 
     FNZ_TRY(narrow_one(f, e->parts[i].expr, (fnzi_bounds){1, INT64_MAX}));
   if (e->kind != FNZI_EXPR_CALL)
     return FNZ_OK;
-  if (e->function == FNZI_FUNCTION_FLOOR_DIV)
-    return narrow_dividend(f, e, b);
+  if (e->function == FNZI_FUNCTION_FLOOR_DIV) {
+    /* The numbers of `a` at which a // n, for a number n, is within the bounds. */
+    const fnzi_expr *n = e->parts[1].expr;
+    fnzi_bounds a = {INT64_MIN, INT64_MAX};
+    if (n->kind != FNZI_EXPR_NUMBER || n->den != 1 || n->num < 1 || !e->parts[0].expr->is_whole)
+      return FNZ_OK;
+    if (b.min != INT64_MIN && !fnzi_mul_i64(b.min, n->num, &a.min))
+      a.min = INT64_MIN;
+    if (b.max != INT64_MAX &&
+        (!fnzi_mul_i64(b.max, n->num, &a.max) || !fnzi_add_i64(a.max, n->num - 1, &a.max)))
+      a.max = INT64_MAX;
+    return narrow_one(f, e->parts[0].expr, a);
+  }
   for (uint32_t i = 0; i < e->count && e->function == FNZI_FUNCTION_MIN; i++)
     FNZ_TRY(narrow_one(f, e->parts[i].expr, (fnzi_bounds){b.min, INT64_MAX}));
   for (uint32_t i = 0; i < e->count && e->function == FNZI_FUNCTION_MAX; i++)

@@ -25,19 +25,6 @@ static fnz_status move_one(fnzi_instance *i, fnzi_maker *m, const fnzi_moving *m
   return FNZ_OK;
 }
 
-static fnz_status move_all(fnzi_instance *i, fnzi_maker *m) {
-  fnzi_arena_reset(&i->arena);
-  for (size_t k = 0; k < i->geometries.count; k++) {
-    fnzi_instance_geometry *g = &i->geometries.data[k];
-    FNZ_TRY(fnzi_sizes_geometry(m->sizes, m->point, g->from, &i->arena, &g->here));
-    if (!g->here)
-      return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "sizes are not known");
-  }
-  for (size_t k = 0; k < i->moving.count; k++)
-    FNZ_TRY(move_one(i, m, &i->moving.data[k]));
-  return FNZ_OK;
-}
-
 fnz_status fnzi_instance_move(fnzi_instance *i, const fnzi_sizes *sizes, fnzi_point *point) {
   fnzi_maker m = {.ctx = sizes->set.ctx,
                   .sizes = sizes,
@@ -45,8 +32,18 @@ fnz_status fnzi_instance_move(fnzi_instance *i, const fnzi_sizes *sizes, fnzi_po
                   .readings = FNZI_READINGS_KEPT,
                   .from = sizes->program,
                   .to = i->program};
-  if (i->program)
-    return move_all(i, &m);
+  if (i->program) {
+    fnzi_arena_reset(&i->arena);
+    for (size_t k = 0; k < i->geometries.count; k++) {
+      fnzi_instance_geometry *g = &i->geometries.data[k];
+      FNZ_TRY(fnzi_sizes_geometry(m.sizes, m.point, g->from, &i->arena, &g->here));
+      if (!g->here)
+        return fnzi_fail(m.ctx, FNZ_CLASS_UNSUPPORTED, NULL, "sizes are not known");
+    }
+    for (size_t k = 0; k < i->moving.count; k++)
+      FNZ_TRY(move_one(i, &m, &i->moving.data[k]));
+    return FNZ_OK;
+  }
   fnzi_arena_init(&i->arena, m.ctx);
   fnzi_arena_init(&i->kept, m.ctx);
   fnzi_map_init(&i->known, m.ctx);

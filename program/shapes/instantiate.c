@@ -303,19 +303,6 @@ static fnz_status add_results(fnzi_maker *m, const fnzi_node *node, uint32_t at,
   return FNZ_OK;
 }
 
-/* Whether the node computes a floating point number. */
-static void note_real(fnzi_maker *m, const fnzi_node *node) {
-  const char *target = fnzi_node_target(node);
-  const bool rounds = strncmp(target, "math.", 5) == 0 || strcmp(target, "torch.sym_int") == 0;
-  if (node->noutputs != 1 || node->outputs[0].tag != FNZ_ARG_SYMBOL)
-    return;
-  const uint64_t value = node->outputs[0].u.value;
-  const uint32_t symbol = m->graph->values.data[value].symbol;
-  const fnzi_expr *e = symbol ? m->sizes->symbols[symbol] : NULL;
-  m->reals[value] = fnzi_makes_double(target) ||
-                    (!rounds && takes_real(m, node) && !(e && fnzi_expr_is_condition(e)));
-}
-
 static fnz_status add_node(fnzi_maker *m, const fnzi_node *node) {
   fnzi_node made = *node;
   uint32_t at = (uint32_t)fnzi_graph_at(m->to, m->into)->nodes.count;
@@ -323,8 +310,18 @@ static fnz_status add_node(fnzi_maker *m, const fnzi_node *node) {
       m->readings != FNZI_READINGS_WATCHED && fnzi_determines_used(m->sizes, m->graph, node);
   if (fnzi_is_size_node(node) && !kept) {
     FNZ_TRY(fnzi_instance_note(m, (fnzi_moving){.kind = FNZI_MOVING_NODE, .node = node}, NULL));
-    if (m->ints)
-      note_real(m, node);
+    if (m->ints) {
+      /* Whether the node computes a floating point number. */
+      const char *target = fnzi_node_target(node);
+      const bool rounds = strncmp(target, "math.", 5) == 0 || strcmp(target, "torch.sym_int") == 0;
+      if (node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_SYMBOL) {
+        const uint64_t value = node->outputs[0].u.value;
+        const uint32_t symbol = m->graph->values.data[value].symbol;
+        const fnzi_expr *e = symbol ? m->sizes->symbols[symbol] : NULL;
+        m->reals[value] = fnzi_makes_double(target) ||
+                          (!rounds && takes_real(m, node) && !(e && fnzi_expr_is_condition(e)));
+      }
+    }
     return m->ints ? FNZ_OK : fnzi_maker_check_number(m, node);
   }
   /* It does nothing else than to give numbers. */

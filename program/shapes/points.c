@@ -44,16 +44,6 @@ static fnz_status add_recorded(fnzi_ints *s) {
   return points_keep(s, &point, known && !broken, status);
 }
 
-static fnz_status add_special(fnzi_ints *s, fnzi_draw *draw, size_t k, bool *more) {
-  fnzi_point point;
-  bool found = false, all;
-  fnzi_point_init(&point, s->set);
-  fnz_status status = copy_numbers(s->sizes, &s->points.data[0], &point, &all);
-  if (status == FNZ_OK)
-    status = fnzi_draw_special(draw, k, &point, more, &found);
-  return points_keep(s, &point, found, status);
-}
-
 fnz_status fnzi_ints_points_draw(fnzi_ints *s, fnzi_draw *draw) {
   bool more = true;
   for (size_t i = 0; i < USUAL_DRAWS && s->points.count < USUAL; i++) {
@@ -65,8 +55,15 @@ fnz_status fnzi_ints_points_draw(fnzi_ints *s, fnzi_draw *draw) {
   }
   s->points.usual = s->points.count;
   FNZ_TRY(add_recorded(s));
-  for (size_t k = 0; more && s->points.usual && k < MOST_SPECIAL; k++)
-    FNZ_TRY(add_special(s, draw, k, &more));
+  for (size_t k = 0; more && s->points.usual && k < MOST_SPECIAL; k++) {
+    fnzi_point point;
+    bool found = false, all;
+    fnzi_point_init(&point, s->set);
+    fnz_status status = copy_numbers(s->sizes, &s->points.data[0], &point, &all);
+    if (status == FNZ_OK)
+      status = fnzi_draw_special(draw, k, &point, &more, &found);
+    FNZ_TRY(points_keep(s, &point, found, status));
+  }
   return FNZ_OK;
 }
 

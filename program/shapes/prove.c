@@ -420,20 +420,6 @@ fnz_status fnzi_size_facts_divides(fnzi_size_facts *f, const fnzi_expr *n, const
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
-/* A minimum or maximum where one argument is always beside the other. */
-static fnz_status settle_extreme(fnzi_size_facts *f, fnzi_function function,
-                                 const fnzi_expr *const *args, const fnzi_expr **out) {
-  const bool least = function == FNZI_FUNCTION_MIN;
-  fnzi_truth less, more;
-  FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_LE, args[0], args[1], &less));
-  FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_GE, args[0], args[1], &more));
-  if (less == FNZI_YES || more == FNZI_YES) {
-    *out = args[(least ? less : more) != FNZI_YES];
-    return FNZ_OK;
-  }
-  return fnzi_expr_call(f->set, function, args, 2, out);
-}
-
 /* A quotient or a remainder where the dividend is less than the divisor, or a multiple. */
 static fnz_status settle_division(fnzi_size_facts *f, fnzi_function function,
                                   const fnzi_expr *const *args, const fnzi_expr **out) {
@@ -459,8 +445,18 @@ fnz_status fnzi_size_facts_call(fnzi_size_facts *f, fnzi_function function, cons
                                 const fnzi_expr *b, const fnzi_expr **out) {
   const fnzi_expr *const args[] = {a, b};
   bool real = fnzi_exprs_are_real(args, 2);
-  if (!real && (function == FNZI_FUNCTION_MIN || function == FNZI_FUNCTION_MAX))
-    return settle_extreme(f, function, args, out);
+  if (!real && (function == FNZI_FUNCTION_MIN || function == FNZI_FUNCTION_MAX)) {
+    /* A minimum or maximum where one argument is always beside the other. */
+    const bool least = function == FNZI_FUNCTION_MIN;
+    fnzi_truth less, more;
+    FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_LE, args[0], args[1], &less));
+    FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_GE, args[0], args[1], &more));
+    if (less == FNZI_YES || more == FNZI_YES) {
+      *out = args[(least ? less : more) != FNZI_YES];
+      return FNZ_OK;
+    }
+    return fnzi_expr_call(f->set, function, args, 2, out);
+  }
   if (!real && function <= FNZI_FUNCTION_PYTHON_MOD)
     return settle_division(f, function, args, out);
   return fnzi_expr_call(f->set, function, args, 2, out);

@@ -107,28 +107,24 @@ fnz_status fnzi_expr_sub(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b
   return fnzi_expr_add(set, a, minus, out);
 }
 
-/* The opposite of a literal is one. */
-static fnz_status scale_real(fnzi_exprs *set, const fnzi_expr *a, int64_t num, int64_t den,
-                             const fnzi_expr **out) {
-  const fnzi_expr *args[2] = {NULL, a};
-  *out = a;
-  if (num == den)
-    return FNZ_OK;
-  if (a->kind == FNZI_EXPR_REAL && num == -1 && den == 1) {
-    fnzi_expr made = {.kind = FNZI_EXPR_REAL, .den = 1, .real = -a->real};
-    return fnzi_expr_intern(set, &made, out);
-  }
-  FNZ_TRY(fnzi_expr_number(set, num, den, &args[0]));
-  return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_MUL, args, 2, out);
-}
-
 fnz_status fnzi_expr_scale(fnzi_exprs *set, const fnzi_expr *a, int64_t num, int64_t den,
                            const fnzi_expr **out) {
   fnzi_shapes_sum x;
   fnzi_shapes_part few[FNZI_FEW_PARTS], *parts;
   fnzi_ratio_t by, r;
-  if (a->is_real && num != 0)
-    return scale_real(set, a, num, den, out);
+  if (a->is_real && num != 0) {
+    /* The opposite of a literal is one. */
+    const fnzi_expr *args[2] = {NULL, a};
+    *out = a;
+    if (num == den)
+      return FNZ_OK;
+    if (a->kind == FNZI_EXPR_REAL && num == -1 && den == 1) {
+      fnzi_expr made = {.kind = FNZI_EXPR_REAL, .den = 1, .real = -a->real};
+      return fnzi_expr_intern(set, &made, out);
+    }
+    FNZ_TRY(fnzi_expr_number(set, num, den, &args[0]));
+    return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_MUL, args, 2, out);
+  }
   fnzi_as_sum(a, &x);
   if (!fnzi_ratio(num, den, &by) || !fnzi_ratio_mul(x.constant, by, &x.constant))
     return fnzi_expr_overflow(set);

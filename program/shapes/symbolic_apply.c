@@ -84,17 +84,6 @@ static fnz_status apply_choose(fnzi_exprs *set, const fnzi_expr *const *args,
   return is_other ? fnzi_expr_call(set, FNZI_FUNCTION_NOT, &args[1], 1, out) : FNZ_OK;
 }
 
-/* Values and their conditions, the first that holds; the last one always does. */
-static fnz_status piecewise(fnzi_exprs *set, const fnzi_expr *const *args, size_t count,
-                            const fnzi_expr **out) {
-  if (count % 2 || !fnzi_expr_is(args[count - 1], 1))
-    return fnzi_fail(set->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "a Piecewise that may have no value");
-  *out = args[count - 2];
-  for (size_t i = count - 2; i > 0; i -= 2)
-    FNZ_TRY(apply_choose(set, (const fnzi_expr *[]){args[i - 2], args[i - 1], *out}, out));
-  return FNZ_OK;
-}
-
 /* The second argument if the first condition holds, else the third. */
 static fnz_status either(fnzi_exprs *set, const fnzi_expr *const *args, const fnzi_expr **out) {
   const fnzi_expr *where[2] = {args[0], args[1]}, *other[2] = {NULL, args[2]}, *both[2];
@@ -124,8 +113,15 @@ static fnz_status expand(fnzi_exprs *set, shorthand what, const fnzi_expr *const
     FNZ_TRY(fnzi_expr_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, &inner[0]));
     return fnzi_expr_call(set, FNZI_FUNCTION_MOD, inner, 2, out);
   }
-  case PIECEWISE:
-    return piecewise(set, args, count, out);
+  case PIECEWISE: {
+    /* Values and their conditions, the first that holds; the last one always does. */
+    if (count % 2 || !fnzi_expr_is(args[count - 1], 1))
+      return fnzi_fail(set->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "a Piecewise that may have no value");
+    *out = args[count - 2];
+    for (size_t i = count - 2; i > 0; i -= 2)
+      FNZ_TRY(apply_choose(set, (const fnzi_expr *[]){args[i - 2], args[i - 1], *out}, out));
+    return FNZ_OK;
+  }
   case ABSOLUTE: {
     const fnzi_expr *a = args[0];
     const fnzi_expr *both[2] = {a, NULL};

@@ -133,20 +133,6 @@ static int calls_by_text(const void *a, const void *b) {
   return strcmp(x->text, y->text);
 }
 
-static fnz_status calls_sort(fnzi_exprs *set, const fnzi_expr **args, size_t count) {
-  argument few[FNZI_FEW_PARTS], *sorted = few;
-  if (count > FNZI_FEW_PARTS)
-    FNZI_NEW(&set->arena, count, &sorted);
-  for (size_t i = 0; i < count; i++) {
-    sorted[i].e = args[i];
-    FNZ_TRY(fnzi_expr_text(set, args[i], &sorted[i].text));
-  }
-  qsort(sorted, count, sizeof *sorted, calls_by_text);
-  for (size_t i = 0; i < count; i++)
-    args[i] = sorted[i].e;
-  return FNZ_OK;
-}
-
 /* Arguments of calls of the same function take the place of the call. */
 static size_t flatten(fnzi_function function, const fnzi_expr *const *args, size_t count,
                       const fnzi_expr **out) {
@@ -200,7 +186,16 @@ static fnz_status select_call(fnzi_exprs *set, fnzi_function function, const fnz
   flatten(function, args, count, flat);
   for (size_t i = 0; i < n && fnzi_exprs_are_real(args, count); i++)
     FNZ_TRY(fnzi_expr_as_double(set, flat[i], &flat[i]));
-  FNZ_TRY(calls_sort(set, flat, n));
+  argument few[FNZI_FEW_PARTS], *sorted = few;
+  if (n > FNZI_FEW_PARTS)
+    FNZI_NEW(&set->arena, n, &sorted);
+  for (size_t i = 0; i < n; i++) {
+    sorted[i].e = flat[i];
+    FNZ_TRY(fnzi_expr_text(set, flat[i], &sorted[i].text));
+  }
+  qsort(sorted, n, sizeof *sorted, calls_by_text);
+  for (size_t i = 0; i < n; i++)
+    flat[i] = sorted[i].e;
   n = calls_choose(function, flat, n);
   if (logic && n > 1 && flat[0]->kind == FNZI_EXPR_NUMBER) {
     bool decides = (flat[0]->num == 0) == (function == FNZI_FUNCTION_AND);

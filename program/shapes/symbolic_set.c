@@ -106,17 +106,6 @@ static uint64_t mix(uint64_t h, uint64_t word) {
   return h ^ h >> 32;
 }
 
-static uint32_t hash_of(const fnzi_exprs *set, const fnzi_expr *e) {
-  uint64_t h = set->ctx->hash_key[0], bits;
-  memcpy(&bits, &e->real, sizeof bits);
-  h = mix(h, (uint64_t)e->kind << 32 | (e->kind == FNZI_EXPR_CALL ? e->function : 0));
-  h = mix(mix(mix(h, (uint64_t)e->num), (uint64_t)e->den), bits);
-  for (uint32_t i = 0; i < e->count; i++)
-    h = mix(mix(h, (uint64_t)e->parts[i].den << 32 ^ e->parts[i].expr->id),
-            (uint64_t)e->parts[i].num);
-  return (uint32_t)h;
-}
-
 static bool is_like(const fnzi_expr *a, const fnzi_expr *b) {
   if (a->hash != b->hash || a->kind != b->kind || a->count != b->count || a->num != b->num ||
       a->den != b->den || memcmp(&a->real, &b->real, sizeof a->real) != 0 ||
@@ -217,7 +206,13 @@ static fnz_status set_keep(fnzi_exprs *set, const fnzi_expr *made, const fnzi_ex
 fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *made, const fnzi_expr **out) {
   fnzi_expr e = *made;
   FNZ_TRY(grow_slots(set));
-  e.hash = hash_of(set, &e);
+  uint64_t h = set->ctx->hash_key[0], bits;
+  memcpy(&bits, &e.real, sizeof bits);
+  h = mix(h, (uint64_t)e.kind << 32 | (e.kind == FNZI_EXPR_CALL ? e.function : 0));
+  h = mix(mix(mix(h, (uint64_t)e.num), (uint64_t)e.den), bits);
+  for (uint32_t i = 0; i < e.count; i++)
+    h = mix(mix(h, (uint64_t)e.parts[i].den << 32 ^ e.parts[i].expr->id), (uint64_t)e.parts[i].num);
+  e.hash = (uint32_t)h;
   /* The slot of the expression like `e`, or the empty slot for it. */
   size_t at = e.hash & (set->nslots - 1);
   while (set->slots[at] && !is_like(set->all.data[set->slots[at] - 1], &e))
