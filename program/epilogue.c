@@ -33,20 +33,6 @@ static uint32_t first_of(const fnz_program *p, uint32_t last) {
   return first == last || fnzi_node_at(p, 0, last)->op == copies ? first : last + 1;
 }
 
-/* The last node from `start` on that another one of these reads; FNZI_NO_NODE for none. */
-static uint32_t last_read(const fnz_program *p, uint32_t start) {
-  const fnzi_graph *g = fnzi_graph_main(p);
-  uint32_t last = FNZI_NO_NODE;
-  for (size_t n = start; n < g->nodes.count; n++)
-    FNZI_EACH_ARG(each, g->nodes.data[n].args + 1, g->nodes.data[n].nargs - 1u) {
-      const uint32_t node =
-          fnzi_is_reference(each.arg) ? g->values.data[each.arg->u.value].node : FNZI_NO_NODE;
-      if (node != FNZI_NO_NODE && node >= start && (last == FNZI_NO_NODE || node > last))
-        last = node;
-    }
-  return last;
-}
-
 /* All that is written has been computed before. So no node may read a result of the end, which is
  * an input or a window of one. If a node does, the end begins behind the write whose result it
  * reads.
@@ -56,7 +42,15 @@ uint32_t fnzi_epilogue_start(const fnz_program *p) {
   uint32_t start = (uint32_t)g->nodes.count;
   for (uint32_t first; start && (first = first_of(p, start - 1)) < start;)
     start = first;
-  uint32_t last = last_read(p, start);
+  /* The last node from `start` on that another one of these reads; FNZI_NO_NODE for none. */
+  uint32_t last = FNZI_NO_NODE;
+  for (size_t n = start; n < g->nodes.count; n++)
+    FNZI_EACH_ARG(each, g->nodes.data[n].args + 1, g->nodes.data[n].nargs - 1u) {
+      const uint32_t node =
+          fnzi_is_reference(each.arg) ? g->values.data[each.arg->u.value].node : FNZI_NO_NODE;
+      if (node != FNZI_NO_NODE && node >= start && (last == FNZI_NO_NODE || node > last))
+        last = node;
+    }
   if (last == FNZI_NO_NODE)
     return start;
   while (!is_writer(&g->nodes.data[last]))

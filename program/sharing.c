@@ -77,22 +77,6 @@ static fnz_status put_numbers(fnz_context *ctx, const int64_t *numbers, uint32_t
   return fnzi_put_text(ctx, out, count ? "]" : "[]");
 }
 
-static fnz_status refuse_sizes(fnz_context *ctx, const fnzi_value *v, const fnz_geometry *window) {
-  fnz_buffer text = {0};
-  fnz_status status = put_numbers(ctx, window->sizes, window->rank, &text);
-  if (status == FNZ_OK)
-    status = fnzi_put_text(ctx, &text, " instead of ");
-  if (status == FNZ_OK)
-    status = put_numbers(ctx, v->geometry->sizes, v->geometry->rank, &text);
-  if (status == FNZ_OK)
-    status = fnzi_fail(ctx, FNZ_CLASS_TYPE, v->name,
-                       "the alias has other sizes than the program was traced with, %.*s; choose "
-                       "another window",
-                       (int)text.size, text.data);
-  fnz_buffer_free(ctx, &text);
-  return status;
-}
-
 static fnz_status check_window(fnz_context *ctx, const fnzi_value *v, const fnz_geometry *window) {
   const fnz_geometry *g = v->geometry;
   int64_t low, high;
@@ -102,8 +86,21 @@ static fnz_status check_window(fnz_context *ctx, const fnzi_value *v, const fnz_
   if (g->dtype != window->dtype)
     return fnzi_fail(ctx, FNZ_CLASS_TYPE, v->name, "the program takes %s, the alias is %s",
                      fnzi_dtype(g->dtype)->name, fnzi_dtype(window->dtype)->name);
-  if (!fnzi_same_sizes(g, window))
-    return refuse_sizes(ctx, v, window);
+  if (!fnzi_same_sizes(g, window)) {
+    fnz_buffer text = {0};
+    fnz_status status = put_numbers(ctx, window->sizes, window->rank, &text);
+    if (status == FNZ_OK)
+      status = fnzi_put_text(ctx, &text, " instead of ");
+    if (status == FNZ_OK)
+      status = put_numbers(ctx, v->geometry->sizes, v->geometry->rank, &text);
+    if (status == FNZ_OK)
+      status = fnzi_fail(ctx, FNZ_CLASS_TYPE, v->name,
+                         "the alias has other sizes than the program was traced with, %.*s; choose "
+                         "another window",
+                         (int)text.size, text.data);
+    fnz_buffer_free(ctx, &text);
+    return status;
+  }
   /* Strides of dimensions of size 1 or less are never used, so they may differ. */
   for (uint32_t d = 0; d < g->rank && fnz_geometry_numel(g) > 1; d++)
     if (g->sizes[d] > 1 && g->strides[d] != window->strides[d])
@@ -280,20 +277,6 @@ static fnz_status sharing_check_input(fnz_context *ctx, const fnz_program *p, ui
                    k, first, p->inputs[first].target);
 }
 
-static fnz_status check_source(fnz_context *ctx, const fnz_program *p, uint32_t k) {
-  const fnz_output_spec *out = &p->outputs[k];
-  const fnzi_graph *g = fnzi_graph_main(p);
-  bool by_input = out->sharing == FNZ_SHARING_INPUT || out->sharing == FNZ_SHARING_INPUT_VIEW;
-  if (out->of >= (by_input ? g->ninputs : g->noutputs))
-    return fail_at(ctx, FNZ_CLASS_REF, "output", k, "it shares memory with something not there");
-  bool leads = p->outputs[by_input ? k : out->of].sharing == FNZ_SHARING_NEW;
-  bool is_fine = by_input || (out->sharing == FNZ_SHARING_OUTPUT ? out->of < k : leads);
-  if ((by_input ? g->inputs : g->outputs)[out->of].tag != FNZ_ARG_VALUE || !is_fine)
-    return fail_at(ctx, FNZ_CLASS_REF, "output", k,
-                   "it must name a tensor with memory of its own that it shares");
-  return FNZ_OK;
-}
-
 static fnz_status sharing_check_output(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnz_output_spec *out = &p->outputs[k];
   const fnz_arg *arg = &p->graphs.data[0].outputs[k];
@@ -301,8 +284,17 @@ static fnz_status sharing_check_output(fnz_context *ctx, const fnz_program *p, u
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "an unknown way to share memory");
   if (arg->tag != FNZ_ARG_VALUE && (out->sharing != FNZ_SHARING_NEW || out->window || out->nviews))
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "only a tensor shares memory");
-  if (out->sharing != FNZ_SHARING_NEW && out->sharing != FNZ_SHARING_OWN)
-    FNZ_TRY(check_source(ctx, p, k));
+  if (out->sharing != FNZ_SHARING_NEW && out->sharing != FNZ_SHARING_OWN) {
+    const fnzi_graph *graph = fnzi_graph_main(p);
+    bool by_input = out->sharing == FNZ_SHARING_INPUT || out->sharing == FNZ_SHARING_INPUT_VIEW;
+    if (out->of >= (by_input ? graph->ninputs : graph->noutputs))
+      return fail_at(ctx, FNZ_CLASS_REF, "output", k, "it shares memory with something not there");
+    bool leads = p->outputs[by_input ? k : out->of].sharing == FNZ_SHARING_NEW;
+    bool is_fine = by_input || (out->sharing == FNZ_SHARING_OUTPUT ? out->of < k : leads);
+    if ((by_input ? graph->inputs : graph->outputs)[out->of].tag != FNZ_ARG_VALUE || !is_fine)
+      return fail_at(ctx, FNZ_CLASS_REF, "output", k,
+                     "it must name a tensor with memory of its own that it shares");
+  }
   if (out->nviews && out->sharing != FNZ_SHARING_INPUT_VIEW)
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "only a view of an input has view calls");
   const fnz_geometry *g =

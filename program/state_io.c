@@ -469,21 +469,6 @@ static fnz_status restore_others(change *c, fnzi_map *states) {
   return FNZ_OK;
 }
 
-/* Reserves `more` further inputs after the existing ones. */
-static fnz_status add_inputs(change *c, uint32_t more) {
-  fnz_input_spec *in;
-  fnz_arg *inputs;
-  FNZI_NEW(&c->p->arena, c->g->ninputs + (size_t)more, &in);
-  FNZI_NEW(&c->p->arena, c->g->ninputs + (size_t)more, &inputs);
-  for (uint32_t k = 0; k < c->g->ninputs; k++) {
-    in[k] = c->p->inputs[k];
-    inputs[k] = c->g->inputs[k];
-  }
-  c->p->inputs = in;
-  c->g->inputs = inputs;
-  return FNZ_OK;
-}
-
 static fnz_status undo(change *c) {
   uint32_t noutputs = 0;
   const fnzi_graph *g = fnzi_graph_main(c->original);
@@ -506,7 +491,18 @@ static fnz_status undo(change *c) {
     if (c->input_of[k] != NONE && fnzi_io_is_new_value(&c->p->outputs[k]))
       FNZ_TRY(part(c, c->input_of[k], k));
   FNZ_TRY(state_arrange(c, c->g->ninputs, noutputs));
-  FNZ_TRY(add_inputs(c, fnzi_graph_main(c->original)->ninputs));
+  /* Further inputs come after the existing ones. */
+  uint32_t more = fnzi_graph_main(c->original)->ninputs;
+  fnz_input_spec *in;
+  fnz_arg *inputs;
+  FNZI_NEW(&c->p->arena, c->g->ninputs + (size_t)more, &in);
+  FNZI_NEW(&c->p->arena, c->g->ninputs + (size_t)more, &inputs);
+  for (uint32_t k = 0; k < c->g->ninputs; k++) {
+    in[k] = c->p->inputs[k];
+    inputs[k] = c->g->inputs[k];
+  }
+  c->p->inputs = in;
+  c->g->inputs = inputs;
   fnzi_map states;
   fnzi_map_init(&states, c->ctx);
   fnz_status status = restore_others(c, &states);

@@ -202,19 +202,6 @@ static void move_references(const fnz_arg *args, uint32_t count, const uint32_t 
       ((fnz_arg *)(uintptr_t)each.arg)->u.value = indices[each.arg->u.value];
 }
 
-static void move_values(fnzi_graph *g, const bool *gone, const uint32_t *indices) {
-  for (size_t v = 0; v < g->values.count; v++)
-    if (!gone[v])
-      g->values.data[indices[v]] = g->values.data[v];
-  for (size_t n = 0; n < g->nodes.count; n++) {
-    const fnzi_node *node = &g->nodes.data[n];
-    move_references(node->args, node->nargs, indices);
-    move_references(node->outputs, node->noutputs, indices);
-  }
-  move_references(g->inputs, g->ninputs, indices);
-  move_references(g->outputs, g->noutputs, indices);
-}
-
 static fnz_status drop(fnz_program *p, fnzi_graph *g, fnzi_arena *scratch, const bool *gone) {
   uint32_t *indices;
   bool *unsaid;
@@ -235,7 +222,16 @@ static fnz_status drop(fnz_program *p, fnzi_graph *g, fnzi_arena *scratch, const
   }
   for (size_t i = 0; i < g->unsaid.count; i++)
     unsaid[indices[g->unsaid.data[i]]] |= !gone[g->unsaid.data[i]];
-  move_values(g, gone, indices);
+  for (size_t v = 0; v < g->values.count; v++)
+    if (!gone[v])
+      g->values.data[indices[v]] = g->values.data[v];
+  for (size_t n = 0; n < g->nodes.count; n++) {
+    const fnzi_node *node = &g->nodes.data[n];
+    move_references(node->args, node->nargs, indices);
+    move_references(node->outputs, node->noutputs, indices);
+  }
+  move_references(g->inputs, g->ninputs, indices);
+  move_references(g->outputs, g->noutputs, indices);
   g->values.count = kept;
   g->unsaid.count = 0;
   for (size_t v = 0; v < kept; v++)

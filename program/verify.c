@@ -97,23 +97,6 @@ static fnz_status use(checker *c, const fnz_arg *arg) {
   return fail(c, FNZ_CLASS_REF, "uses value %%%s before it is defined", name);
 }
 
-/* A size may have an example of its own; that of its symbol must be one for a size as well. */
-static fnz_status check_symbols(checker *c, const fnzi_value *v) {
-  const fnz_geometry *g = v->geometry;
-  if (v->symbol && v->symbol >= c->p->symbols.count)
-    return fail(c, FNZ_CLASS_REF, "value %%%s has the unknown symbol %u", v->name, v->symbol);
-  for (uint32_t i = 0; g && g->symbols && i < 2 * g->rank + 1; i++) {
-    if (g->symbols[i] && g->symbols[i] >= c->p->symbols.count)
-      return fail(c, FNZ_CLASS_REF, "value %%%s has the unknown symbol %u in its type", v->name,
-                  g->symbols[i]);
-    const fnzi_symbol *s = g->symbols[i] ? &c->p->symbols.data[g->symbols[i]] : NULL;
-    if (s && i < g->rank && s->has_hint && s->hint < 0)
-      return fail(c, FNZ_CLASS_BOUNDS, "value %%%s has the size %s, whose example is %lld", v->name,
-                  s->text, (long long)s->hint);
-  }
-  return FNZ_OK;
-}
-
 /* --- arguments by schema --------------------------------------------------------------------- */
 #define BIT(tag) (1u << FNZ_ARG_##tag)
 enum {
@@ -221,8 +204,8 @@ static fnz_status check_result(checker *c, const fnzi_node *n, uint32_t i) {
   return FNZ_OK;
 }
 
-/* The name of an operator with a schema is the table's or was read as a schema's. */
-static fnz_status check_name(checker *c, const fnzi_node *n) {
+static fnz_status check_node(checker *c, const fnzi_node *n) {
+  /* The name of an operator with a schema is the table's or was read as a schema's. */
   static const char word[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.";
   const char *target = fnzi_node_target(n);
   size_t most = c->ctx->limits.op_name;
@@ -232,11 +215,6 @@ static fnz_status check_name(checker *c, const fnzi_node *n) {
     return fail(c, FNZ_CLASS_LIMIT, "the name of the operator has more than %zu bytes", most);
   if (!n->op && target[strspn(target, word)])
     return fail(c, FNZ_CLASS_SYNTAX, "the name of the operator may have letters, digits, _ and .");
-  return FNZ_OK;
-}
-
-static fnz_status check_node(checker *c, const fnzi_node *n) {
-  FNZ_TRY(check_name(c, n));
   const fnzi_limits *limits = &c->ctx->limits;
   if (n->nargs > limits->args || n->noutputs > limits->args)
     return fail(c, FNZ_CLASS_LIMIT, "%u arguments and %u results; at most %zu are allowed",
@@ -280,7 +258,20 @@ static fnz_status check_graph(checker *c) {
   for (size_t i = 0; i < g->values.count; i++) {
     if (!c->seen[i])
       return fail(c, FNZ_CLASS_REF, "value %%%s is never defined", g->values.data[i].name);
-    FNZ_TRY(check_symbols(c, &g->values.data[i]));
+    /* A size may have an example of its own; that of its symbol must be one for a size as well. */
+    const fnzi_value *v = &g->values.data[i];
+    const fnz_geometry *shape = v->geometry;
+    if (v->symbol && v->symbol >= c->p->symbols.count)
+      return fail(c, FNZ_CLASS_REF, "value %%%s has the unknown symbol %u", v->name, v->symbol);
+    for (uint32_t k = 0; shape && shape->symbols && k < 2 * shape->rank + 1; k++) {
+      if (shape->symbols[k] && shape->symbols[k] >= c->p->symbols.count)
+        return fail(c, FNZ_CLASS_REF, "value %%%s has the unknown symbol %u in its type", v->name,
+                    shape->symbols[k]);
+      const fnzi_symbol *s = shape->symbols[k] ? &c->p->symbols.data[shape->symbols[k]] : NULL;
+      if (s && k < shape->rank && s->has_hint && s->hint < 0)
+        return fail(c, FNZ_CLASS_BOUNDS, "value %%%s has the size %s, whose example is %lld",
+                    v->name, s->text, (long long)s->hint);
+    }
   }
   FNZI_EACH_ARG(each, g->outputs, g->noutputs)
     FNZ_TRY(use(c, each.arg));
@@ -407,8 +398,6 @@ static fnz_status verify_output(fnz_context *ctx, fnzi_map *kinds, const fnz_out
     return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, NULL, "a second final value of \"%s\"", out->target);
   return fnzi_map_set(kinds, out->target, strlen(out->target), bits | 1ull << (16 + out->kind));
 }
-
-/* --- sizes ------------------------------------------------------------------------------------ */
 
 /* --- nodes and their bodies ------------------------------------------------------------------ */
 static fnz_status check_bodies(fnz_context *ctx, const fnz_program *p, uint32_t graph,

@@ -60,22 +60,6 @@ static fnz_status index_levels(const fnzi_batch_node *v, uint32_t has, indexing 
   return FNZ_OK;
 }
 
-/* The list as the whole tensor takes it: with something for its levels in front. */
-static fnz_status make_list(const fnzi_batch_node *v, uint32_t has, const fnz_arg *list,
-                            indexing *x) {
-  if (x->levels)
-    FNZ_TRY(index_levels(v, has, x));
-  for (; !x->levels && x->count < fnzi_batch_count_levels(has); x->count++)
-    x->list[x->count] = (fnz_arg){.tag = FNZ_ARG_NONE};
-  for (uint32_t i = 0; i < list->count; i++) {
-    x->list[x->count] = list->u.list[i];
-    if (x->list[x->count].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(fnzi_batch_align(v, &x->list[x->count], x->rank));
-    x->count++;
-  }
-  return FNZ_OK;
-}
-
 /* Moves the dimensions of a result: `levels` is where the levels are, `width` how many dimensions
  * move with them, `to` their new place. */
 typedef struct shuffle {
@@ -141,7 +125,17 @@ static fnz_status index_by(fnzi_batch_node *v, const fnz_arg *self, const fnz_ar
   if (list->count > fnzi_batch_rank(v, self))
     return fnzi_batch_refuse(v, "has more indices than dimensions");
   FNZ_TRY(file_sizes(v, self, list, &x, sizes, &rank));
-  FNZ_TRY(make_list(v, has, list, &x));
+  /* The list as the whole tensor takes it: with something for its levels in front. */
+  if (x.levels)
+    FNZ_TRY(index_levels(v, has, &x));
+  for (; !x.levels && x.count < fnzi_batch_count_levels(has); x.count++)
+    x.list[x.count] = (fnz_arg){.tag = FNZ_ARG_NONE};
+  for (uint32_t i = 0; i < list->count; i++) {
+    x.list[x.count] = list->u.list[i];
+    if (x.list[x.count].tag == FNZ_ARG_VALUE)
+      FNZ_TRY(fnzi_batch_align(v, &x.list[x.count], x.rank));
+    x.count++;
+  }
   FNZ_TRY(find_shuffle(v, has, &x, &s));
   fnz_arg args[] = {*self, {.tag = FNZ_ARG_LIST, .count = x.count, .u.list = x.list}};
   if (!s.width || s.levels == s.to)
