@@ -123,22 +123,6 @@ static void wake(fnzi_krn_team *t) {
 }
 
 /* --- Helpers ------------------------------------------------------------------------------- */
-/* Signals are for the caller's threads. Without memory or threads there are fewer helpers. */
-static void start_helpers(fnzi_krn_team *t) {
-  sigset_t all, before;
-  if (t->started == t->lanes)
-    return;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  for (; t->started < t->lanes; t->started++) {
-    helper *h = &t->helpers[t->started];
-    *h = (helper){.team = t, .lane = t->started};
-    if (pthread_create(&h->thread, NULL, help, h))
-      break;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 static void start_without_helpers(fnzi_krn_team *t) {
   t->started = 1;
   t->process = getpid();
@@ -199,7 +183,19 @@ void fnzi_krn_share_ranges(fnzi_krn_team *t, int64_t count, fnzi_share_range_fn 
     body(user, 0, count, 0);
     return;
   }
-  start_helpers(t);
+  /* Signals are for the caller's threads. Without memory or threads there are fewer helpers. */
+  if (t->started != t->lanes) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (; t->started < t->lanes; t->started++) {
+      helper *h = &t->helpers[t->started];
+      *h = (helper){.team = t, .lane = t->started};
+      if (pthread_create(&h->thread, NULL, help, h))
+        break;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+  }
   t->body = body;
   t->user = user;
   t->share = count / t->lanes / SHARES + 1;
