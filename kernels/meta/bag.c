@@ -12,22 +12,6 @@ static fnz_status check_indices(const fnzi_krn_call *call, const fnz_geometry *g
   return FNZ_OK;
 }
 
-static fnz_status check_weights(const fnzi_krn_call *call, const fnzi_meta_bags *b) {
-  const fnzi_krn_array *scale = fnzi_krn_named_array(call, "per_sample_weights");
-  if (!scale)
-    return FNZ_OK;
-  if (b->mode != FNZI_BAG_SUM)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_ARGUMENT, "per_sample_weights are for mode 0, sum");
-  if (scale->geometry.dtype != fnzi_krn_call_geometry(call, 0)->dtype)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "per_sample_weights are %s, weight is %s",
-                                fnzi_dtype(scale->geometry.dtype)->name,
-                                fnzi_dtype(fnzi_krn_call_geometry(call, 0)->dtype)->name);
-  if (scale->geometry.rank != 1 || fnzi_krn_array_numel(scale) != b->count)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%lld per_sample_weights for %lld indices",
-                                (long long)fnzi_krn_array_numel(scale), (long long)b->count);
-  return FNZ_OK;
-}
-
 /* A number that is None, or negative where None cannot be said, pads nothing. */
 static fnz_status read_padding(const fnzi_krn_call *call, fnzi_meta_bags *b) {
   const fnz_arg *given = fnzi_krn_named(call, "padding_idx");
@@ -75,7 +59,20 @@ fnz_status fnzi_meta_bags_read(fnzi_krn_call *call, fnzi_meta_bags *out) {
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
                                 "offsets are empty; with include_last_offset they need one");
   FNZ_TRY(read_padding(call, out));
-  FNZ_TRY(check_weights(call, out));
+  const fnzi_krn_array *scale = fnzi_krn_named_array(call, "per_sample_weights");
+  if (scale) {
+    if (out->mode != FNZI_BAG_SUM)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_ARGUMENT,
+                                  "per_sample_weights are for mode 0, sum");
+    if (scale->geometry.dtype != fnzi_krn_call_geometry(call, 0)->dtype)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "per_sample_weights are %s, weight is %s",
+                                  fnzi_dtype(scale->geometry.dtype)->name,
+                                  fnzi_dtype(fnzi_krn_call_geometry(call, 0)->dtype)->name);
+    if (scale->geometry.rank != 1 || fnzi_krn_array_numel(scale) != out->count)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "%lld per_sample_weights for %lld indices",
+                                  (long long)fnzi_krn_array_numel(scale), (long long)out->count);
+  }
   out->is_short = is_short(call, out);
   return FNZ_OK;
 }

@@ -106,20 +106,6 @@ static fnz_status take_sizes(fnzi_krn_call *call, fnzi_meta_einsum *e, uint32_t 
   return FNZ_OK;
 }
 
-static fnz_status check_output(fnzi_krn_call *call, const fnzi_meta_einsum *e) {
-  for (uint32_t i = 0; i < e->out.rank; i++) {
-    bool found = false;
-    for (uint32_t k = 0; k < e->count; k++)
-      found = found || fnzi_meta_labels_have(&e->operands[k], e->out.at[i]);
-    for (uint32_t j = 0; j < i; j++)
-      found = found && e->out.at[j] != e->out.at[i];
-    if (!found)
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
-                                  "dimension %u of the output is named twice, or by no operand", i);
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_meta_einsum_read(fnzi_krn_call *call, fnzi_meta_einsum *out) {
   reader *r;
   FNZI_NEW(&call->scratch, 1, &r);
@@ -148,5 +134,15 @@ fnz_status fnzi_meta_einsum_read(fnzi_krn_call *call, fnzi_meta_einsum *out) {
     FNZ_TRY(take_sizes(call, out, k));
   }
   FNZ_TRY(expand(r, &r->out, r->ellipsis, &out->out));
-  return check_output(call, out);
+  for (uint32_t i = 0; i < out->out.rank; i++) {
+    bool found = false;
+    for (uint32_t k = 0; k < out->count; k++)
+      found = found || fnzi_meta_labels_have(&out->operands[k], out->out.at[i]);
+    for (uint32_t j = 0; j < i; j++)
+      found = found && out->out.at[j] != out->out.at[i];
+    if (!found)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                  "dimension %u of the output is named twice, or by no operand", i);
+  }
+  return FNZ_OK;
 }

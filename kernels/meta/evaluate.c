@@ -69,24 +69,20 @@ static fnz_status check_tensor(const fnzi_krn_call *call, const fnzi_kernel *row
                               param->name, fnzi_arg_words(arg, given));
 }
 
-static fnz_status check_tensors(const fnzi_krn_call *call, const fnzi_kernel *row,
-                                const fnzi_param *param, const fnz_arg *arg) {
-  if (!param->is_list)
-    return check_tensor(call, row, param, arg, param->optional || param->item_optional);
-  if (arg->tag == FNZ_ARG_NONE && param->optional)
-    return FNZ_OK;
-  if (arg->tag != FNZ_ARG_LIST)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a list of tensors",
-                                param->name);
-  for (uint32_t i = 0; i < arg->count; i++)
-    FNZ_TRY(check_tensor(call, row, param, &arg->u.list[i], param->item_optional));
-  return FNZ_OK;
-}
-
 static fnz_status check_arg(const fnzi_krn_call *call, const fnzi_kernel *row,
                             const fnzi_param *param, const fnz_arg *arg) {
-  if (param->type == FNZI_TYPE_TENSOR)
-    return check_tensors(call, row, param, arg);
+  if (param->type == FNZI_TYPE_TENSOR) {
+    if (!param->is_list)
+      return check_tensor(call, row, param, arg, param->optional || param->item_optional);
+    if (arg->tag == FNZ_ARG_NONE && param->optional)
+      return FNZ_OK;
+    if (arg->tag != FNZ_ARG_LIST)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a list of tensors",
+                                  param->name);
+    for (uint32_t i = 0; i < arg->count; i++)
+      FNZ_TRY(check_tensor(call, row, param, &arg->u.list[i], param->item_optional));
+    return FNZ_OK;
+  }
   if (arg->tag == FNZ_ARG_SYMBOL)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
                                 "argument %s is a symbolic number; give it a value", param->name);
@@ -199,25 +195,22 @@ static bool is_window(const fnzi_krn_call *call, const fnzi_kernel *row) {
   return access == FNZI_ACCESS_VIEW || (access == FNZI_ACCESS_SAME && same);
 }
 
-/* A device fills all of the results, whatever they begin as. */
-static fnz_status take_memory_elsewhere(fnzi_krn_call *call, const fnzi_kernel *row) {
-  for (size_t k = 0; k < call->noutputs && !is_window(call, row); k++) {
-    fnzi_krn_array *out = call->outputs[k];
-    if (!out || out->storage)
-      continue;
-    if (!call->asked) {
-      /* Values lie row by row, whatever eager's strides are; tensors lie at these. */
-      fnzi_contiguous_strides(out->place.sizes, out->place.rank,
-                              out->dims + 2 * (size_t)out->place.rank);
-    }
-    FNZ_TRY(fnzi_krn_array_allocate(call->ctx, out, false));
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_meta_evaluate_memory(fnzi_krn_call *call, const fnzi_kernel *row) {
-  if (call->stock->elsewhere)
-    return take_memory_elsewhere(call, row);
+  if (call->stock->elsewhere) {
+    /* A device fills all of the results, whatever they begin as. */
+    for (size_t k = 0; k < call->noutputs && !is_window(call, row); k++) {
+      fnzi_krn_array *out = call->outputs[k];
+      if (!out || out->storage)
+        continue;
+      if (!call->asked) {
+        /* Values lie row by row, whatever eager's strides are; tensors lie at these. */
+        fnzi_contiguous_strides(out->place.sizes, out->place.rank,
+                                out->dims + 2 * (size_t)out->place.rank);
+      }
+      FNZ_TRY(fnzi_krn_array_allocate(call->ctx, out, false));
+    }
+    return FNZ_OK;
+  }
   for (size_t k = 0; k < call->noutputs; k++) {
     fnzi_krn_array *out = call->outputs[k];
     if (!out || out->storage || row->memory == FNZI_MEMORY_VIEW)

@@ -125,25 +125,20 @@ fnz_status fnzi_shape_scatter(fnzi_krn_call *call) {
   return fnzi_meta_number_check(call, "value");
 }
 
-/* source: the sizes of self, along dim the sizes of the index. */
-static fnz_status check_source(const fnzi_krn_call *call, uint32_t dim) {
+fnz_status fnzi_shape_index_write(fnzi_krn_call *call) {
+  uint32_t dim;
+  FNZ_TRY(check_vector(call, &dim));
+  /* source: the sizes of self, along dim the sizes of the index. */
   const fnz_geometry self = as_lanes(fnzi_krn_call_geometry(call, 0)),
                      source = as_lanes(&fnzi_krn_named_array(call, "source")->geometry);
   int64_t count = fnzi_krn_array_numel(fnzi_krn_named_array(call, "index"));
   bool fits = source.rank == self.rank;
   for (uint32_t i = 0; fits && i < self.rank; i++)
     fits = source.sizes[i] == (i == dim ? count : self.sizes[i]);
-  if (fits)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                              "source must have the sizes of self, and %lld in dimension %u",
-                              (long long)count, dim);
-}
-
-fnz_status fnzi_shape_index_write(fnzi_krn_call *call) {
-  uint32_t dim;
-  FNZ_TRY(check_vector(call, &dim));
-  FNZ_TRY(check_source(call, dim));
+  if (!fits)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "source must have the sizes of self, and %lld in dimension %u",
+                                (long long)count, dim);
   return fnzi_shape_row_major(call);
 }
 

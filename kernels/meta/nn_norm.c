@@ -139,26 +139,22 @@ fnz_status fnzi_shape_group_norm(fnzi_krn_call *call) {
   return groups(call, fnzi_krn_named_int(call, "num_groups", 1));
 }
 
-/* N, C and HxW, which repeat the sizes of the input. */
-static fnz_status check_parts(const fnzi_krn_call *call) {
+fnz_status fnzi_shape_native_group_norm(fnzi_krn_call *call) {
+  int64_t count = fnzi_krn_named_int(call, "group", 1);
+  FNZ_TRY(groups(call, count));
+  /* N, C and HxW, which repeat the sizes of the input. */
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   int64_t n = fnzi_krn_named_int(call, "N", 0), c = fnzi_krn_named_int(call, "C", 0),
           area = fnzi_krn_named_int(call, "HxW", 0), have = 1;
   for (uint32_t i = 2; i < g->rank; i++)
     have *= g->sizes[i];
-  if (n == g->sizes[0] && c == g->sizes[1] && area == have)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                              "N %lld, C %lld and HxW %lld are other ones than input's %lld, %lld "
-                              "and %lld",
-                              (long long)n, (long long)c, (long long)area, (long long)g->sizes[0],
-                              (long long)g->sizes[1], (long long)have);
-}
-
-fnz_status fnzi_shape_native_group_norm(fnzi_krn_call *call) {
-  int64_t count = fnzi_krn_named_int(call, "group", 1);
-  FNZ_TRY(groups(call, count));
-  FNZ_TRY(check_parts(call));
+  if (n != g->sizes[0] || c != g->sizes[1] || area != have)
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_UNSUPPORTED,
+        "N %lld, C %lld and HxW %lld are other ones than input's %lld, %lld "
+        "and %lld",
+        (long long)n, (long long)c, (long long)area, (long long)g->sizes[0], (long long)g->sizes[1],
+        (long long)have);
   const int64_t sizes[] = {fnzi_krn_call_geometry(call, 0)->sizes[0], count};
   FNZ_TRY(fnzi_shape_add(call, statistics_dtype(call), 2, sizes, NULL));
   return fnzi_shape_add(call, statistics_dtype(call), 2, sizes, NULL);

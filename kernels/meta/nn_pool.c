@@ -199,20 +199,6 @@ fnz_status fnzi_meta_resample_read(fnzi_krn_call *call, fnzi_meta_pool *out, dou
   return FNZ_OK;
 }
 
-static fnz_status check_grad(const fnzi_krn_call *call, const fnzi_meta_pool *p,
-                             const int64_t *sizes) {
-  const fnz_geometry *grad = fnzi_krn_call_geometry(call, 0);
-  bool fits =
-      grad->rank == p->spatial + 2 && grad->sizes[0] == sizes[0] && grad->sizes[1] == sizes[1];
-  for (uint32_t i = 0; fits && i < p->spatial; i++)
-    fits = grad->sizes[2 + i] == p->out[i];
-  if (fits)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                              "grad_output must have the batch and channels of input_size, and "
-                              "output_size behind them");
-}
-
 fnz_status fnzi_meta_resample_back_read(fnzi_krn_call *call, fnzi_meta_pool *out, double *scales) {
   static const char *const names[3][3] = {
       {"scales", "", ""}, {"scales_h", "scales_w", ""}, {"scales_d", "scales_h", "scales_w"}};
@@ -225,7 +211,15 @@ fnz_status fnzi_meta_resample_back_read(fnzi_krn_call *call, fnzi_meta_pool *out
   if (count != out->spatial + 2)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "input_size has %zu numbers; it needs %u",
                                 count, out->spatial + 2);
-  FNZ_TRY(check_grad(call, out, sizes));
+  const fnz_geometry *grad = fnzi_krn_call_geometry(call, 0);
+  bool fits =
+      grad->rank == out->spatial + 2 && grad->sizes[0] == sizes[0] && grad->sizes[1] == sizes[1];
+  for (uint32_t i = 0; fits && i < out->spatial; i++)
+    fits = grad->sizes[2 + i] == out->out[i];
+  if (!fits)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "grad_output must have the batch and channels of input_size, and "
+                                "output_size behind them");
   out->planes = sizes[0] * sizes[1];
   for (uint32_t i = 0; i < out->spatial; i++) {
     out->in[i] = sizes[2 + i];

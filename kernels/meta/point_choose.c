@@ -183,17 +183,6 @@ static void take_operands(const fnzi_krn_call *call, const use *row, fnzi_meta_p
 }
 
 /* --- Choosing ----------------------------------------------------------------------------- */
-static bool compares(condition when, const fnz_arg *arg, double number) {
-  if (!arg || !fnzi_arg_is_number(arg))
-    return false;
-  double have = fnzi_krn_number_float(arg);
-  bool is = arg->tag != FNZ_ARG_COMPLEX && have == number;
-  return when == WHEN_IS        ? is
-         : when == WHEN_DIFFERS ? !is
-         : when == WHEN_ABOVE   ? have > number
-                                : have < number;
-}
-
 /* Data decide the number that the row asks about. */
 static bool is_by_data(const fnzi_krn_call *call, const use *row) {
   bool asks = row->when == WHEN_IS || row->when == WHEN_DIFFERS || row->when == WHEN_ABOVE ||
@@ -223,8 +212,16 @@ static bool point_choose_holds(const fnzi_krn_call *call, fnz_dtype compute, con
   case WHEN_IS:
   case WHEN_DIFFERS:
   case WHEN_ABOVE:
-  case WHEN_BELOW:
-    return compares(row->when, arg, row->number);
+  case WHEN_BELOW: {
+    if (!arg || !fnzi_arg_is_number(arg))
+      return false;
+    double have = fnzi_krn_number_float(arg);
+    bool is = arg->tag != FNZ_ARG_COMPLEX && have == row->number;
+    return row->when == WHEN_IS        ? is
+           : row->when == WHEN_DIFFERS ? !is
+           : row->when == WHEN_ABOVE   ? have > row->number
+                                       : have < row->number;
+  }
   case WHEN_TEXT:
     return strcmp(fnzi_krn_named_string(call, row->arg), row->text) == 0;
   case WHEN_ALWAYS:
