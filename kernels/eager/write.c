@@ -127,20 +127,6 @@ typedef struct sharing {
   size_t times;
 } sharing;
 
-static sharing find_sharing(const fnz_arg *args, size_t count, const fnzi_krn_array *target) {
-  sharing s = {.times = 0};
-  FNZI_EACH_ARG(each, args, count) {
-    const fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
-    if (!a || a->storage != target->storage)
-      continue;
-    const bool meets = fnzi_mem_array_meets(a, target);
-    s.times++;
-    s.shares = s.shares || meets;
-    s.shares_elsewhere = s.shares_elsewhere || (meets && !fnzi_mem_array_same_window(a, target));
-  }
-  return s;
-}
-
 /* Among the kernels that give the results their memory, these use the elements of arguments. */
 static bool takes_values(const fnzi_kernel *row) {
   uint8_t access = fnzi_kernel_facts(row)->access;
@@ -154,7 +140,16 @@ static bool may_write_through(const writing *w, const fnzi_krn_array *target,
   const fnz_geometry *g = &target->geometry;
   if (out->storage || g->dtype != out->geometry.dtype || g->is_conj || g->is_neg)
     return false;
-  const sharing s = find_sharing(w->call.args, route->via->nparams, target);
+  sharing s = {.times = 0};
+  FNZI_EACH_ARG(each, w->call.args, route->via->nparams) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (!a || a->storage != target->storage)
+      continue;
+    const bool meets = fnzi_mem_array_meets(a, target);
+    s.times++;
+    s.shares = s.shares || meets;
+    s.shares_elsewhere = s.shares_elsewhere || (meets && !fnzi_mem_array_same_window(a, target));
+  }
   switch (route->row->memory) {
   case FNZI_MEMORY_POINT:
     return !s.shares_elsewhere;

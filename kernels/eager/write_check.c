@@ -19,19 +19,6 @@ bool fnzi_mem_job_is_strict(const fnzi_mem_job *job, unsigned flag) {
   return (job->route->strictness & flag) != 0;
 }
 
-static fnz_status check_fit(const fnzi_mem_job *job, const fnzi_krn_array *target,
-                            const fnz_geometry *result) {
-  char have[FNZI_SIZES_TEXT], want[FNZI_SIZES_TEXT];
-  bool resizes = job->op->kind == FNZI_KIND_OUT && !fnzi_mem_job_is_strict(job, FNZI_ROUTE_RIGID);
-  if (resizes || fnzi_same_sizes(&target->geometry, result))
-    return FNZ_OK;
-  return fnzi_mem_job_fail(job, FNZ_CLASS_BOUNDS,
-                           "the tensor that is written has shape %s, but the result has %s; write "
-                           "into a tensor of that shape",
-                           fnzi_mem_sizes_text(&target->geometry, have),
-                           fnzi_mem_sizes_text(result, want));
-}
-
 bool fnzi_mem_job_is_generated(const fnzi_mem_job *job) {
   return job->op->kind == FNZI_KIND_OUT && (job->op->tags & FNZI_TAG_GENERATED);
 }
@@ -175,7 +162,15 @@ fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
                NULL},
       .loop = {.slices = -1, .whole = true},
   };
-  FNZ_TRY(check_fit(job, target, result));
+  bool resizes = job->op->kind == FNZI_KIND_OUT && !fnzi_mem_job_is_strict(job, FNZI_ROUTE_RIGID);
+  if (!resizes && !fnzi_same_sizes(&target->geometry, result)) {
+    char have[FNZI_SIZES_TEXT], want[FNZI_SIZES_TEXT];
+    return fnzi_mem_job_fail(
+        job, FNZ_CLASS_BOUNDS,
+        "the tensor that is written has shape %s, but the result has %s; write "
+        "into a tensor of that shape",
+        fnzi_mem_sizes_text(&target->geometry, have), fnzi_mem_sizes_text(result, want));
+  }
   FNZ_TRY(check_cast(job, target, result));
   FNZ_TRY(fnzi_check_gaps(job->ctx, NULL, job->op, c.written, &target->geometry));
   c.resizes = !fnzi_same_sizes(&target->geometry, result);
