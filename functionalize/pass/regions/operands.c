@@ -262,18 +262,6 @@ static fnz_status check_written(const fnzi_pass *p, const fnzi_region_op *r,
   return FNZ_OK;
 }
 
-static fnz_status note_writes(const fnzi_pass *p, fnzi_region_op *r) {
-  for (uint32_t i = 0; i < r->hop.nbodies; i++)
-    for (uint32_t k = 0; k < r->noperands; k++) {
-      fnzi_region_operand *o = &r->operands[k];
-      if (!o->tensor || !r->bodies[i]->ends[o->base].written)
-        continue;
-      FNZ_TRY(check_written(p, r, o, i));
-      o->written = true;
-    }
-  return FNZ_OK;
-}
-
 /* Some body writes a base whose final value not every body returns. */
 static bool lacks_results(const fnzi_region_op *r) {
   uint32_t first = r->hop.kind == FNZI_HOP_WHILE_LOOP; /* the condition returns no base */
@@ -412,7 +400,14 @@ static fnz_status make_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
       return FNZ_OK;
     if (r->rounds++ > 2 * r->noperands + 2)
       return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, NULL, "what the bodies write does not settle");
-    FNZ_TRY(note_writes(p, r));
+    for (uint32_t i = 0; i < r->hop.nbodies; i++)
+      for (uint32_t k = 0; k < r->noperands; k++) {
+        fnzi_region_operand *o = &r->operands[k];
+        if (!o->tensor || !r->bodies[i]->ends[o->base].written)
+          continue;
+        FNZ_TRY(check_written(p, r, o, i));
+        o->written = true;
+      }
     found = lacks_results(r);
     FNZ_TRY(merge_all(p, r, &found));
     if (found)
