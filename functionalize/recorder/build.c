@@ -403,17 +403,6 @@ static fnz_status emit_all(waiting *w, const fnz_handle *wanted, size_t count) {
   return FNZ_OK;
 }
 
-static fnz_status emit_in_order(fnzi_rec_tape *r, const fnz_handle *wanted, size_t count) {
-  waiting w = {.tape = r};
-  FNZ_TRY(fnzi_rec_layouts_start(r, &w.layouts));
-  for (size_t i = 0; i < r->nodes.count; i++)
-    fnzi_rec_layouts_add(r, &r->nodes.data[i], w.layouts);
-  FNZ_TRY(reserve(r));
-  fnz_status status = emit_all(&w, wanted, count);
-  FNZI_VEC_FREE(r->ctx, &w.nodes);
-  return status;
-}
-
 static fnz_status emit_as_recorded(fnzi_rec_tape *r) {
   FNZ_TRY(reserve(r));
   for (size_t i = 0; i < r->nodes.count; i++)
@@ -524,9 +513,16 @@ fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t
   for (size_t i = 0; i < r->values.count; i++) /* inputs are values of the graph already */
     r->emitted.data[i] = r->values.data[i].value;
   r->emitted.count = r->values.count;
-  if (views && *views == FNZ_VIEWS_KEEP)
-    FNZ_TRY(emit_in_order(r, now, count));
-  else if (views) {
+  if (views && *views == FNZ_VIEWS_KEEP) {
+    waiting w = {.tape = r};
+    FNZ_TRY(fnzi_rec_layouts_start(r, &w.layouts));
+    for (size_t i = 0; i < r->nodes.count; i++)
+      fnzi_rec_layouts_add(r, &r->nodes.data[i], w.layouts);
+    FNZ_TRY(reserve(r));
+    fnz_status status = emit_all(&w, now, count);
+    FNZI_VEC_FREE(r->ctx, &w.nodes);
+    FNZ_TRY(status);
+  } else if (views) {
     pieces p = {.count = 0};
     piece nothing = {0};
     fnz_status status = cut_and_emit(r, &p);

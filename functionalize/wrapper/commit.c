@@ -261,23 +261,6 @@ static fnz_status log_write(fnzi_wrap_alias *a) {
   return FNZ_OK;
 }
 
-/* If FNZI_MAX_DIRTY aliases are dirty, the oldest becomes pending or is committed. */
-static fnz_status mark_dirty(fnz_wrapper *wrapper, fnzi_wrap_alias *a) {
-  fnzi_wrap_storage *s = a->storage;
-  bool joins = false;
-  if (a->dirty || !a->parent)
-    return FNZ_OK;
-  if (s->dirty.count == FNZI_MAX_DIRTY) {
-    FNZ_TRY(join_pending(wrapper, s->dirty.data[0], &joins));
-    if (!joins)
-      FNZ_TRY(fnzi_wrap_commit(wrapper, s->dirty.data[0]));
-  }
-  FNZI_PUSH(wrapper->ctx, &s->dirty, a);
-  fnzi_wrap_alias_retain(a);
-  a->dirty = true;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_wrap_write(fnzi_wrap_alias *target, fnzi_value_ref *value) {
   fnz_wrapper *wrapper = target->storage->wrapper;
   if (target->storage->maybe_aliased)
@@ -293,7 +276,19 @@ fnz_status fnzi_wrap_write(fnzi_wrap_alias *target, fnzi_value_ref *value) {
   if (fnzi_int_is_empty(&target->geometry))
     return log_write(target); /* it counts as a write */
   FNZ_TRY(clear(wrapper, target));
-  FNZ_TRY(mark_dirty(wrapper, target));
+  /* If FNZI_MAX_DIRTY aliases are dirty, the oldest becomes pending or is committed. */
+  if (!target->dirty && target->parent) {
+    fnzi_wrap_storage *s = target->storage;
+    bool joins = false;
+    if (s->dirty.count == FNZI_MAX_DIRTY) {
+      FNZ_TRY(join_pending(wrapper, s->dirty.data[0], &joins));
+      if (!joins)
+        FNZ_TRY(fnzi_wrap_commit(wrapper, s->dirty.data[0]));
+    }
+    FNZI_PUSH(wrapper->ctx, &s->dirty, target);
+    fnzi_wrap_alias_retain(target);
+    target->dirty = true;
+  }
   FNZ_TRY(log_write(target));
   if (!target->parent)
     fnzi_wrap_pending_drop(target->storage);

@@ -129,26 +129,19 @@ static fnz_status composite_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
   return FNZ_OK;
 }
 
-/* An in-place operator whose twin returns its argument (dropout_ without training) writes nothing.
- */
-static fnz_status find_idle(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
-                            const fnzi_composite_row *row, bool *idle) {
-  const fnz_op *twin = row ? fnz_op_functional_twin(r->op) : NULL;
-  fnz_tensor **tensors;
-  fnzi_resolution resolution;
-  *idle = false;
-  if (!twin || twin->nparams != r->op->nparams || !self_of(r))
-    return FNZ_OK;
-  FNZ_TRY(resolve(wrapper, r, twin, row, &tensors, &resolution));
-  *idle = !resolution.keep && resolution.count == 1 && resolution.items[0].nsteps == 0 &&
-          tensors[resolution.items[0].tensor] == self_of(r);
-  return FNZ_OK;
-}
-
 static fnz_status write_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                                 const fnzi_wrap_route *route) {
-  bool idle;
-  FNZ_TRY(find_idle(wrapper, r, route->composite, &idle));
+  /* An in-place operator whose twin returns its argument (dropout_ without training) writes
+   * nothing. */
+  const fnz_op *twin = route->composite ? fnz_op_functional_twin(r->op) : NULL;
+  fnz_tensor **tensors;
+  fnzi_resolution resolution;
+  bool idle = false;
+  if (twin && twin->nparams == r->op->nparams && self_of(r)) {
+    FNZ_TRY(resolve(wrapper, r, twin, route->composite, &tensors, &resolution));
+    idle = !resolution.keep && resolution.count == 1 && resolution.items[0].nsteps == 0 &&
+           tensors[resolution.items[0].tensor] == self_of(r);
+  }
   if (idle)
     return fnzi_wrap_give(wrapper, r, self_of(r));
   FNZ_TRY(fnzi_wrap_write_request(wrapper, r, route));
@@ -188,19 +181,6 @@ static fnz_status inplace_view_request(fnz_wrapper *wrapper, fnzi_wrap_request *
 }
 
 /* --- the table of contents -------------------------------------------------------------------- */
-static fnz_status dispatch_refuse(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
-  if (fnzi_op_is_custom(r->op))
-    return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "%s returns a view of an argument, and a schema does not say of which "
-                     "elements; return a copy, declared without (a), or use ATen's views; the "
-                     "schema is %s",
-                     r->op->name, r->op->schema);
-  const char *why, *remedy;
-  fnzi_wrap_refused_why(r->op, &why, &remedy);
-  return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: %s; %s", r->op->name, why,
-                   remedy);
-}
-
 /* Words for arguments in messages, by tag. */
 static const char *const tag_words[] = {
     [FNZ_ARG_DEFAULT] = "nothing", [FNZ_ARG_NONE] = "None",
@@ -373,5 +353,14 @@ fnz_status fnzi_wrap_dispatch(fnz_wrapper *wrapper, fnzi_wrap_request *request) 
   case FNZI_ACTION_UNKNOWN:
     break;
   }
-  return dispatch_refuse(wrapper, request);
+  if (fnzi_op_is_custom(request->op))
+    return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s returns a view of an argument, and a schema does not say of which "
+                     "elements; return a copy, declared without (a), or use ATen's views; the "
+                     "schema is %s",
+                     request->op->name, request->op->schema);
+  const char *why, *remedy;
+  fnzi_wrap_refused_why(request->op, &why, &remedy);
+  return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: %s; %s", request->op->name, why,
+                   remedy);
 }

@@ -99,9 +99,12 @@ static bool same_storage(const fnzi_wrap_interval *a, const fnzi_wrap_interval *
   return a->tensor->alias->storage == b->tensor->alias->storage;
 }
 
-/* Neighbours that are the same tensor, under one name or several, become the first of them;
- * `interval_of` has the first place of each for now. */
-static void unite(fnzi_wrap_interval_index *index) {
+static fnz_status sort(fnz_wrapper *wrapper, fnzi_wrap_interval_index *index, size_t named) {
+  size_t *at;
+  FNZI_NEW(&wrapper->scratch, named, &at);
+  qsort(index->intervals, index->count, sizeof *index->intervals, by_tensor);
+  /* Neighbours that are the same tensor, under one name or several, become the first of them;
+   * `interval_of` has the first place of each for now. */
   size_t kept = 0;
   for (size_t k = 0; k < index->count; k++) {
     fnzi_wrap_interval *m = &index->intervals[k], *last = &index->intervals[kept ? kept - 1 : 0];
@@ -113,13 +116,6 @@ static void unite(fnzi_wrap_interval_index *index) {
       index->intervals[kept++] = *m;
   }
   index->count = kept;
-}
-
-static fnz_status sort(fnz_wrapper *wrapper, fnzi_wrap_interval_index *index, size_t named) {
-  size_t *at;
-  FNZI_NEW(&wrapper->scratch, named, &at);
-  qsort(index->intervals, index->count, sizeof *index->intervals, by_tensor);
-  unite(index);
   for (size_t k = 0, end; k < index->count; k = end) {
     for (end = k + 1;
          end < index->count && same_storage(&index->intervals[k], &index->intervals[end]);)

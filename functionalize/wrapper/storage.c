@@ -396,26 +396,22 @@ fnz_status fnzi_wrap_storage_grow(fnzi_wrap_alias *old_root, const fnz_geometry 
   return FNZ_OK;
 }
 
-/* No tensor is on the storage any more: its writes, which were not read, are forgotten. */
-static void forget_writes(fnzi_wrap_storage *s) {
-  fnzi_notes_unread(s->wrapper->ctx, s->wrapper->notes, s->root->unread);
-  for (size_t i = s->dirty.count; i-- > 0;) {
-    s->dirty.count = i;
-    fnzi_notes_unread(s->wrapper->ctx, s->wrapper->notes, s->dirty.data[i]->unread);
-    fnzi_wrap_alias_release(s->dirty.data[i]);
-  }
-  fnzi_wrap_pending_drop(s);
-  for (size_t i = s->log.count; i-- > 0;) {
-    s->log.count = i;
-    fnzi_wrap_alias_release(s->log.data[i].alias);
-  }
-}
-
 static void leave(fnzi_wrap_alias *alias) {
   fnzi_wrap_storage *s = alias->storage;
   if (--s->tensors == 0) {
     fnzi_wrap_alias *root = fnzi_wrap_alias_retain(s->root);
-    forget_writes(s);
+    /* No tensor is on the storage any more: its writes, which were not read, are forgotten. */
+    fnzi_notes_unread(s->wrapper->ctx, s->wrapper->notes, s->root->unread);
+    for (size_t i = s->dirty.count; i-- > 0;) {
+      s->dirty.count = i;
+      fnzi_notes_unread(s->wrapper->ctx, s->wrapper->notes, s->dirty.data[i]->unread);
+      fnzi_wrap_alias_release(s->dirty.data[i]);
+    }
+    fnzi_wrap_pending_drop(s);
+    for (size_t i = s->log.count; i-- > 0;) {
+      s->log.count = i;
+      fnzi_wrap_alias_release(s->log.data[i].alias);
+    }
     fnzi_wrap_alias_release(alias);
     fnzi_wrap_alias_release(root);
     return;

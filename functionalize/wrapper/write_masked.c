@@ -108,23 +108,6 @@ static fnz_status make_call(fnz_wrapper *wrapper, const fnzi_wrap_request *whole
   return FNZ_OK;
 }
 
-/* Leaves masked_fill_(target, mask, number) to be called, or where(mask, number, target) into the
- * target. */
-static fnz_status leave_call(masked_write *c) {
-  const bool of_tensor = c->number.tag == FNZ_ARG_VALUE;
-  const fnz_arg fill[] = {c->target, c->mask, c->number};
-  const fnz_arg where[] = {c->mask, c->number, c->target, c->target};
-  fnz_arg *args;
-  FNZI_NEW(&c->wrapper->scratch, 4, &args);
-  memcpy(args, of_tensor ? where : fill, of_tensor ? sizeof where : sizeof fill);
-  c->request->parts = (fnzi_wrap_parts){
-      .count = 1,
-      .make = make_call,
-      .op = &fnzi_ops[of_tensor ? FNZI_ATEN_where__self_out : FNZI_ATEN_masked_fill___Scalar],
-      .args = args};
-  return FNZ_OK;
-}
-
 /* The mask, or an index, may not overlap the target. */
 static fnz_status check_apart(const masked_write *c, int number) {
   fnz_tensor **reads, *target = c->target.u.tensor;
@@ -160,7 +143,20 @@ static fnz_status split(masked_write *c, int number) {
   for (uint32_t d = 0; d < g->rank; d++)
     if (g->strides[d] == 0 && g->sizes[d] > 1)
       FNZ_TRY(masked_join(c, d));
-  return leave_call(c);
+  /* Leaves masked_fill_(target, mask, number) to be called, or where(mask, number, target) into the
+   * target. */
+  const bool of_tensor = c->number.tag == FNZ_ARG_VALUE;
+  const fnz_arg fill[] = {c->target, c->mask, c->number};
+  const fnz_arg where[] = {c->mask, c->number, c->target, c->target};
+  fnz_arg *args;
+  FNZI_NEW(&c->wrapper->scratch, 4, &args);
+  memcpy(args, of_tensor ? where : fill, of_tensor ? sizeof where : sizeof fill);
+  c->request->parts = (fnzi_wrap_parts){
+      .count = 1,
+      .make = make_call,
+      .op = &fnzi_ops[of_tensor ? FNZI_ATEN_where__self_out : FNZI_ATEN_masked_fill___Scalar],
+      .args = args};
+  return FNZ_OK;
 }
 
 fnz_status fnzi_wrap_write_masked(fnz_wrapper *wrapper, fnzi_wrap_request *r, bool elementwise,

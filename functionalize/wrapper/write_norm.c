@@ -35,20 +35,6 @@ static fnz_status check_targets(fnz_wrapper *wrapper, const fnzi_wrap_request *r
 
 /* --- batch norm ------------------------------------------------------------------------------- */
 
-static fnz_status expect_norm(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
-                              const fnz_geometry **expected) {
-  const fnz_geometry *stats = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, MEAN));
-  const fnz_geometry *input = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, 0));
-  for (size_t k = 0; k < NORM_RESULTS; k++)
-    expected[k] = k < OWN_RESULTS && k < r->nexpected ? r->expected[k] : NULL;
-  if (!expected[0])
-    FNZ_TRY(fnzi_dense_as(wrapper->ints, &wrapper->scratch, input, input->dtype, &expected[0]));
-  for (size_t k = 1; k < NORM_RESULTS; k++)
-    if (!expected[k])
-      FNZ_TRY(fnzi_dense_as(wrapper->ints, &wrapper->scratch, stats, stats->dtype, &expected[k]));
-  return FNZ_OK;
-}
-
 fnz_status fnzi_wrap_write_batch_norm(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   const fnz_geometry *expected[NORM_RESULTS];
   fnzi_op_call call = {.op = fnzi_emitted_op(FNZI_EMIT_NATIVE_BATCH_NORM), .nargs = EPS + 1};
@@ -69,7 +55,15 @@ fnz_status fnzi_wrap_write_batch_norm(fnz_wrapper *wrapper, fnzi_wrap_request *r
         FNZ_TRY(fnzi_wrap_check_operand(r->op, target, operand, FNZI_READING_IN_STEP, NULL));
     }
   }
-  FNZ_TRY(expect_norm(wrapper, r, expected));
+  const fnz_geometry *stats = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, MEAN));
+  const fnz_geometry *input = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, 0));
+  for (size_t k = 0; k < NORM_RESULTS; k++)
+    expected[k] = k < OWN_RESULTS && k < r->nexpected ? r->expected[k] : NULL;
+  if (!expected[0])
+    FNZ_TRY(fnzi_dense_as(wrapper->ints, &wrapper->scratch, input, input->dtype, &expected[0]));
+  for (size_t k = 1; k < NORM_RESULTS; k++)
+    if (!expected[k])
+      FNZ_TRY(fnzi_dense_as(wrapper->ints, &wrapper->scratch, stats, stats->dtype, &expected[k]));
   FNZ_TRY(fnzi_wrap_read_args(wrapper, r->args, EPS + 1, &args));
   call.args = args;
   FNZ_TRY(fnzi_wrap_apply_values(wrapper, call, expected, NORM_RESULTS, &first, &count));

@@ -85,18 +85,6 @@ static fnz_status windows(bases *b, const fnzi_param *p, const fnz_arg *written,
   return FNZ_OK;
 }
 
-static fnz_status read_bases(const bases *b, fnz_arg *out) {
-  fnz_arg *items;
-  fnzi_value_ref *value;
-  FNZI_NEW(&b->wrapper->scratch, b->count, &items);
-  for (size_t k = 0; k < b->count; k++) {
-    FNZ_TRY(fnzi_wrap_read(b->flats[k], &value));
-    items[k] = fnzi_arg_value(value->handle);
-  }
-  *out = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)b->count, .u.list = items};
-  return FNZ_OK;
-}
-
 static fnz_status make_args(bases *b, fnz_arg **out) {
   const fnz_op *op = b->c->call.op;
   fnz_arg *read;
@@ -104,9 +92,16 @@ static fnz_status make_args(bases *b, fnz_arg **out) {
   FNZ_TRY(fnzi_wrap_read_args(b->wrapper, b->c->request->args, op->nparams, &read));
   for (size_t i = 0; i < b->form->nparams; i++) {
     int from = fnzi_op_param(op, b->form->params[i].name);
-    if (from < 0)
-      FNZ_TRY(read_bases(b, &(*out)[i]));
-    else if (op->params[from].is_write)
+    if (from < 0) {
+      fnz_arg *items;
+      fnzi_value_ref *value;
+      FNZI_NEW(&b->wrapper->scratch, b->count, &items);
+      for (size_t k = 0; k < b->count; k++) {
+        FNZ_TRY(fnzi_wrap_read(b->flats[k], &value));
+        items[k] = fnzi_arg_value(value->handle);
+      }
+      (*out)[i] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)b->count, .u.list = items};
+    } else if (op->params[from].is_write)
       FNZ_TRY(windows(b, &op->params[from], &b->c->request->args[from], &(*out)[i]));
     else
       (*out)[i] = read[from];
@@ -115,22 +110,6 @@ static fnz_status make_args(bases *b, fnz_arg **out) {
 }
 
 /* --- the call --------------------------------------------------------------------------------- */
-/* Results that are new, as the trace records them, then the bases. *own counts the new ones. */
-static fnz_status on_bases_expect(const bases *b, const fnz_geometry ***out, size_t *own) {
-  *own = 0;
-  FNZI_NEW(&b->wrapper->scratch, b->c->nreturned + b->count, out);
-  for (size_t i = 0; i < b->c->nreturned; i++) {
-    if (b->c->slots[i].param)
-      continue;
-    if (!b->c->slots[i].recorded)
-      return on_bases_refuse(b, "the program does not say what it returns");
-    (*out)[(*own)++] = b->c->slots[i].recorded;
-  }
-  for (size_t k = 0; k < b->count; k++)
-    (*out)[*own + k] = &b->flats[k]->geometry;
-  return FNZ_OK;
-}
-
 static fnz_status call(bases *b) {
   const fnz_geometry **expected = NULL;
   fnz_arg *args;
@@ -141,7 +120,18 @@ static fnz_status call(bases *b) {
   for (size_t k = 0; k < b->c->count; k++)
     if (b->c->slots[k].target)
       FNZ_TRY(base_of(b, b->c->slots[k].target, &unused));
-  FNZ_TRY(on_bases_expect(b, &expected, &own));
+  /* Results that are new, as the trace records them, then the bases. `own` counts the new ones. */
+  own = 0;
+  FNZI_NEW(&b->wrapper->scratch, b->c->nreturned + b->count, &expected);
+  for (size_t i = 0; i < b->c->nreturned; i++) {
+    if (b->c->slots[i].param)
+      continue;
+    if (!b->c->slots[i].recorded)
+      return on_bases_refuse(b, "the program does not say what it returns");
+    expected[own++] = b->c->slots[i].recorded;
+  }
+  for (size_t k = 0; k < b->count; k++)
+    expected[own + k] = &b->flats[k]->geometry;
   FNZ_TRY(make_args(b, &args));
   FNZ_TRY(fnzi_wrap_apply_values(b->wrapper, (fnzi_op_call){b->form, args, b->form->nparams},
                                  expected, own + b->count, &first, &count));
