@@ -100,18 +100,6 @@ static fnz_status custom_write_all(fnzi_eag_op *s, const places *all, fnz_handle
   return FNZ_OK;
 }
 
-static fnz_status take_all(fnzi_eag_op *s, const places *all, fnz_handle *values) {
-  fnz_backend *backend = s->in->run.backend;
-  fnz_status status = custom_write_all(s, all, values);
-  for (size_t i = 0; status == FNZ_OK && i < all->nreturned; i++)
-    status = all->data[i].written ? fnzi_eag_op_push(s, all->data[i].target)
-                                  : fnzi_eag_op_push_value(s, all->data[i].expected, values[i]);
-  for (size_t i = 0; i < all->count; i++)
-    if (values[i])
-      backend->release(backend->self, values[i]);
-  return status;
-}
-
 /* --- Tensors that share memory -----------------------------------------------------------------
  */
 
@@ -272,5 +260,13 @@ fnz_status fnzi_eag_custom(fnzi_eag_op *s) {
     expected[i] = all.data[i].expected;
   const fnz_request call = {twin, args, twin->nparams, expected, ""};
   FNZ_TRY(fnzi_eag_apply(s->in, call, values, all.count));
-  return take_all(s, &all, values);
+  fnz_backend *backend = s->in->run.backend;
+  fnz_status status = custom_write_all(s, &all, values);
+  for (size_t i = 0; status == FNZ_OK && i < all.nreturned; i++)
+    status = all.data[i].written ? fnzi_eag_op_push(s, all.data[i].target)
+                                 : fnzi_eag_op_push_value(s, all.data[i].expected, values[i]);
+  for (size_t i = 0; i < all.count; i++)
+    if (values[i])
+      backend->release(backend->self, values[i]);
+  return status;
 }

@@ -93,23 +93,6 @@ static fnz_status flat_view(fnzi_eag_op *s, fnzi_eag_window *w) {
   return FNZ_OK;
 }
 
-/* Divides the window for a dtype of `ratio` times the size. */
-static fnz_status larger_items(fnzi_eag_op *s, fnzi_eag_window *w, int64_t ratio) {
-  uint32_t last = w->rank - 1;
-  if (w->sizes[last] % ratio != 0 || w->offset % ratio != 0)
-    return fnzi_eag_op_refuse(s, "size or offset is no multiple of the dtype's size",
-                              w->sizes[last], ratio);
-  for (uint32_t d = 0; d < last; d++)
-    if (w->strides[d] % ratio != 0)
-      return fnzi_eag_op_refuse(s, "a stride is no multiple of the dtype's size", w->strides[d],
-                                ratio);
-  w->sizes[last] /= ratio;
-  w->offset /= ratio;
-  for (uint32_t d = 0; d < last; d++)
-    w->strides[d] /= ratio;
-  return FNZ_OK;
-}
-
 static fnz_status view_dtype(fnzi_eag_op *s, fnzi_eag_window *w) {
   fnz_dtype dtype = (fnz_dtype)fnzi_eag_op_int(s, 1, w->dtype);
   int64_t from = (int64_t)fnzi_dtype(w->dtype)->bytes, to = (int64_t)fnzi_dtype(dtype)->bytes;
@@ -126,8 +109,23 @@ static fnz_status view_dtype(fnzi_eag_op *s, fnzi_eag_window *w) {
   if (w->rank == 0 || w->strides[w->rank - 1] != 1)
     return fnzi_eag_op_refuse(s, "the last dimension must have stride 1 for dtypes of other size",
                               from, to);
-  if (from < to)
-    return larger_items(s, w, to / from);
+  if (from < to) {
+    /* Divides the window for a dtype of `ratio` times the size. */
+    int64_t ratio = to / from;
+    uint32_t last = w->rank - 1;
+    if (w->sizes[last] % ratio != 0 || w->offset % ratio != 0)
+      return fnzi_eag_op_refuse(s, "size or offset is no multiple of the dtype's size",
+                                w->sizes[last], ratio);
+    for (uint32_t d = 0; d < last; d++)
+      if (w->strides[d] % ratio != 0)
+        return fnzi_eag_op_refuse(s, "a stride is no multiple of the dtype's size", w->strides[d],
+                                  ratio);
+    w->sizes[last] /= ratio;
+    w->offset /= ratio;
+    for (uint32_t d = 0; d < last; d++)
+      w->strides[d] /= ratio;
+    return FNZ_OK;
+  }
   w->sizes[w->rank - 1] = fnzi_run_wrap_mul(w->sizes[w->rank - 1], from / to);
   w->offset = fnzi_run_wrap_mul(w->offset, from / to);
   for (uint32_t d = 0; d + 1 < w->rank; d++)

@@ -109,20 +109,6 @@ static fnz_status any_along(chosen *c, uint32_t d) {
   return FNZ_OK;
 }
 
-static fnz_status join(chosen *c, fnzi_eag_tensor *whole) {
-  fnzi_eag_window w;
-  fnzi_eag_window_of(whole->g, &w);
-  for (uint32_t d = 0; d < w.rank; d++) {
-    if (w.strides[d] != 0 || w.sizes[d] <= 1)
-      continue;
-    uint32_t lead = w.rank - c->mask->g->rank;
-    w.sizes[d] = 1;
-    if (d >= lead && c->mask->g->sizes[d - lead] > 1)
-      FNZ_TRY(any_along(c, d - lead));
-  }
-  return fnzi_eag_tensor_create(c->s->in, whole->memory, &w, &c->target);
-}
-
 /* --- Writing ---------------------------------------------------------------------------------- */
 
 static fnz_status number_element_of(const chosen *c, const fnzi_eag_tensor *t,
@@ -188,7 +174,17 @@ static fnz_status write_chosen(chosen *c, fnzi_eag_tensor *whole, int number) {
   if (c->plain.tag == FNZ_ARG_VALUE)
     FNZ_TRY(keep_number(c, &c->plain));
   FNZ_TRY(mask >= 0 ? look_at_mask(c, &s->args[mask]) : make_mask(c, number));
-  FNZ_TRY(join(c, whole));
+  fnzi_eag_window joined;
+  fnzi_eag_window_of(whole->g, &joined);
+  for (uint32_t d = 0; d < joined.rank; d++) {
+    if (joined.strides[d] != 0 || joined.sizes[d] <= 1)
+      continue;
+    uint32_t lead = joined.rank - c->mask->g->rank;
+    joined.sizes[d] = 1;
+    if (d >= lead && c->mask->g->sizes[d - lead] > 1)
+      FNZ_TRY(any_along(c, d - lead));
+  }
+  FNZ_TRY(fnzi_eag_tensor_create(c->s->in, whole->memory, &joined, &c->target));
   /* If strides are equal the mask decides the order; it counts as cast when a tensor is chosen
    * from. */
   uint32_t order[FNZ_MAX_RANK];
