@@ -69,29 +69,21 @@ fnz_status fnzi_run_bind_shared(fnzi_run_state *run, uint32_t k, bool *is_new) {
 }
 
 /* --- filling it ------------------------------------------------------------------------------- */
-/* Two dense copies: the elements in the memory, and a mark on each byte that an earlier input
- * set. */
-static fnz_status aliased_compare(fnzi_run_state *run, const fnzi_run_binding *b,
-                                  const unsigned char *data, const unsigned char *old,
-                                  const unsigned char *known, size_t bytes) {
-  size_t item = fnzi_dtype(b->geometry->dtype)->bytes;
-  for (size_t i = 0; i < bytes; i++)
-    if (known[i] && old[i] != data[i])
-      return fnzi_fail(
-          run->ctx, FNZ_CLASS_OVERLAP, b->target,
-          "element %zu is not what another input that shares its memory has there; inputs "
-          "that alias must have the same numbers where they overlap",
-          i / item);
-  return FNZ_OK;
-}
-
 static fnz_status aliased_place(fnzi_run_state *run, const fnzi_run_binding *b,
                                 const unsigned char *data, fnzi_run_memory *known,
                                 unsigned char *scratch, size_t bytes) {
   size_t item = fnzi_dtype(b->geometry->dtype)->bytes;
   fnzi_run_gather(b->geometry, b->memory->cells, item, scratch);
   fnzi_run_gather(b->geometry, known->cells, item, scratch + bytes);
-  FNZ_TRY(aliased_compare(run, b, data, scratch, scratch + bytes, bytes));
+  /* Two dense copies: the elements in the memory, and a mark on each byte that an earlier input
+   * set. */
+  for (size_t i = 0; i < bytes; i++)
+    if (scratch[bytes + i] && scratch[i] != data[i])
+      return fnzi_fail(
+          run->ctx, FNZ_CLASS_OVERLAP, b->target,
+          "element %zu is not what another input that shares its memory has there; inputs "
+          "that alias must have the same numbers where they overlap",
+          i / item);
   fnzi_run_scatter(b->geometry, data, item, b->memory->cells);
   memset(scratch, 1, bytes);
   fnzi_run_scatter(b->geometry, scratch, item, known->cells);

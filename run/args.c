@@ -175,20 +175,6 @@ fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
   return FNZ_OK;
 }
 
-/* A tensor of narrow floats as one of f32: only the backend reads those. */
-static fnz_status widen(fnzi_run_state *run, const fnz_geometry *g, fnz_handle value,
-                        fnz_handle *out) {
-  const fnz_op *op = &fnzi_ops[FNZI_ATEN__to_copy];
-  fnz_geometry wide = *g;
-  const fnz_geometry *expected[1] = {&wide};
-  const fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE, .u.value = value},
-                           {.tag = FNZ_ARG_DTYPE, .u.i = FNZ_F32}};
-  wide.dtype = FNZ_F32;
-  wide.offset = 0;
-  fnz_request call = {op, args, 2, expected, ""};
-  return fnzi_run_lower_apply(run, &call, out, 1);
-}
-
 /* The bytes of a tensor of one element, and their dtype, which may be wider. */
 static fnz_status read_number(fnzi_run_state *run, fnz_handle value, fnz_dtype *dtype,
                               unsigned char *bytes) {
@@ -198,7 +184,16 @@ static fnz_status read_number(fnzi_run_state *run, fnz_handle value, fnz_dtype *
   *dtype = g->dtype;
   if (!fnzi_is_float(g->dtype) || fnzi_dtype(g->dtype)->bytes >= 4)
     return by->download(by->self, run->ctx, value, bytes);
-  FNZ_TRY(widen(run, g, value, &wide));
+  /* A tensor of narrow floats as one of f32: only the backend reads those. */
+  const fnz_op *op = &fnzi_ops[FNZI_ATEN__to_copy];
+  fnz_geometry geometry = *g;
+  const fnz_geometry *expected[1] = {&geometry};
+  const fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE, .u.value = value},
+                           {.tag = FNZ_ARG_DTYPE, .u.i = FNZ_F32}};
+  geometry.dtype = FNZ_F32;
+  geometry.offset = 0;
+  fnz_request call = {op, args, 2, expected, ""};
+  FNZ_TRY(fnzi_run_lower_apply(run, &call, &wide, 1));
   *dtype = FNZ_F32;
   fnz_status status = by->download(by->self, run->ctx, wide, bytes);
   by->release(by->self, wide);

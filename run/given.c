@@ -47,22 +47,14 @@ static bool takes_array(const fnzi_run_state *run, size_t k) {
 }
 
 /* --- arrays ----------------------------------------------------------------------------------- */
-static fnz_status take_array(fnzi_run_state *run, size_t k, size_t *taken) {
-  fnzi_run_binding *b = &run->bindings[k];
-  const fnz_arrays *inputs = run->options->inputs;
-  const char *name = graph_name(run, k);
-  b->given = fnz_arrays_find(inputs, name);
-  const fnz_array *again = b->name == NULL ? NULL : fnz_arrays_find(inputs, b->name);
-  if (b->given != NULL && again != NULL && again != b->given)
-    return fnzi_fail(run->ctx, FNZ_CLASS_DUPLICATE, name,
-                     "this input is given twice, as %s and as %s; leave one out", name, b->name);
-  b->given = b->given == NULL ? again : b->given;
-  *taken += b->given != NULL;
-  return FNZ_OK;
-}
-
-/* "output.K" of this program. */
-static bool given_is_result(const fnzi_run_state *run, const char *name) {
+static bool is_known(const fnzi_run_state *run, const char *name) {
+  for (size_t k = 0; k < run->graph->ninputs; k++) {
+    const char *full = run->bindings[k].name;
+    if (takes_array(run, k) &&
+        (strcmp(graph_name(run, k), name) == 0 || (full != NULL && strcmp(full, name) == 0)))
+      return true;
+  }
+  /* "output.K" of this program. */
   static const char prefix[] = "output.";
   const size_t length = sizeof prefix - 1;
   uint64_t number = 0, results = 0;
@@ -76,16 +68,6 @@ static bool given_is_result(const fnzi_run_state *run, const char *name) {
     number = 10 * number + (uint64_t)(*c - '0');
   }
   return number < results;
-}
-
-static bool is_known(const fnzi_run_state *run, const char *name) {
-  for (size_t k = 0; k < run->graph->ninputs; k++) {
-    const char *full = run->bindings[k].name;
-    if (takes_array(run, k) &&
-        (strcmp(graph_name(run, k), name) == 0 || (full != NULL && strcmp(full, name) == 0)))
-      return true;
-  }
-  return given_is_result(run, name);
 }
 
 /* --- names in messages ------------------------------------------------------------------------ */
@@ -148,8 +130,18 @@ fnz_status fnzi_run_find_given(fnzi_run_state *run) {
   if (run->hashes || inputs == NULL)
     return FNZ_OK;
   for (size_t k = 0; k < run->graph->ninputs; k++)
-    if (takes_array(run, k))
-      FNZ_TRY(take_array(run, k, &taken));
+    if (takes_array(run, k)) {
+      fnzi_run_binding *b = &run->bindings[k];
+      const char *name = graph_name(run, k);
+      b->given = fnz_arrays_find(inputs, name);
+      const fnz_array *again = b->name == NULL ? NULL : fnz_arrays_find(inputs, b->name);
+      if (b->given != NULL && again != NULL && again != b->given)
+        return fnzi_fail(run->ctx, FNZ_CLASS_DUPLICATE, name,
+                         "this input is given twice, as %s and as %s; leave one out", name,
+                         b->name);
+      b->given = b->given == NULL ? again : b->given;
+      taken += b->given != NULL;
+    }
   for (size_t i = 0; taken < fnz_arrays_count(inputs) && i < fnz_arrays_count(inputs); i++)
     if (!is_known(run, fnz_arrays_at(inputs, i)->name)) {
       const char *name = fnz_arrays_at(inputs, i)->name;

@@ -73,23 +73,6 @@ static fnz_status ask_condition(fnzi_run_state *run, fnzi_run_frame_op *r, fnzi_
   return call_body(run, r, 0, r->carried, r->hop.carried.count, next);
 }
 
-/* Without an iteration the loop returns copies. */
-static fnz_status end_loop(fnzi_run_state *run, const fnzi_run_interpreter *by,
-                           fnzi_run_frame_op *r, fnzi_run_next *next) {
-  fnzi_run_frame_arg *results;
-  uint32_t count = r->hop.carried.count;
-  FNZI_NEW(&run->scratch, count, &results);
-  for (uint32_t k = 0; k < count; k++) {
-    fnzi_run_item *item = r->carried[k].item;
-    if (item != NULL && r->iteration == 0 && !by->immutable)
-      FNZ_TRY(by->copy(by->self, item, &item));
-    results[k] = (fnzi_run_frame_arg){item, r->carried[k].arg};
-    fnzi_run_frame_arg_hold(&results[k]);
-  }
-  give(next, results, count);
-  return FNZ_OK;
-}
-
 static fnz_status step_loop(fnzi_run_state *run, const fnzi_run_interpreter *by,
                             fnzi_run_frame_op *r, fnzi_run_frame_arg *given, size_t count,
                             fnzi_run_next *next) {
@@ -103,8 +86,21 @@ static fnz_status step_loop(fnzi_run_state *run, const fnzi_run_interpreter *by,
   FNZ_TRY(fnzi_run_predicate_holds(run, by, r, &given[0], &more));
   fnzi_run_frame_args_drop(by, given, count);
   r->in_condition = false;
-  if (!more)
-    return end_loop(run, by, r, next);
+  if (!more) {
+    /* Without an iteration the loop returns copies. */
+    fnzi_run_frame_arg *results;
+    uint32_t carried = r->hop.carried.count;
+    FNZI_NEW(&run->scratch, carried, &results);
+    for (uint32_t k = 0; k < carried; k++) {
+      fnzi_run_item *item = r->carried[k].item;
+      if (item != NULL && r->iteration == 0 && !by->immutable)
+        FNZ_TRY(by->copy(by->self, item, &item));
+      results[k] = (fnzi_run_frame_arg){item, r->carried[k].arg};
+      fnzi_run_frame_arg_hold(&results[k]);
+    }
+    give(next, results, carried);
+    return FNZ_OK;
+  }
   FNZ_TRY(call_body(run, r, 1, r->carried, r->hop.carried.count, next));
   next->moved = r->hop.carried.count;
   move(r->carried, r->hop.carried.count);
@@ -309,8 +305,13 @@ static fnz_status start_tree(fnzi_run_state *run, const fnzi_run_interpreter *by
 
 /* --- All kinds -------------------------------------------------------------------------------- */
 
-static fnz_status count_iterations(const fnzi_run_state *run, const fnzi_run_interpreter *by,
-                                   fnzi_run_frame_op *r) {
+fnz_status fnzi_run_frame_op_start(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                                   const fnzi_hop *hop, fnzi_arena *arena, fnzi_run_frame_op *r,
+                                   fnzi_run_next *next) {
+  *r = (fnzi_run_frame_op){.hop = *hop};
+  FNZ_TRY(hold_operands(run, arena, hop->captured, &r->captured));
+  FNZ_TRY(hold_operands(run, arena, hop->carried, &r->carried));
+  FNZ_TRY(hold_operands(run, arena, hop->xs, &r->xs));
   for (uint32_t k = 0; k < r->hop.xs.count; k++) {
     fnzi_run_item *item = r->xs[k].item;
     if (item == NULL)
@@ -322,17 +323,6 @@ static fnz_status count_iterations(const fnzi_run_state *run, const fnzi_run_int
                        fnzi_node_target(r->hop.node), (long long)r->iterations, (long long)size);
     r->iterations = size;
   }
-  return FNZ_OK;
-}
-
-fnz_status fnzi_run_frame_op_start(fnzi_run_state *run, const fnzi_run_interpreter *by,
-                                   const fnzi_hop *hop, fnzi_arena *arena, fnzi_run_frame_op *r,
-                                   fnzi_run_next *next) {
-  *r = (fnzi_run_frame_op){.hop = *hop};
-  FNZ_TRY(hold_operands(run, arena, hop->captured, &r->captured));
-  FNZ_TRY(hold_operands(run, arena, hop->carried, &r->carried));
-  FNZ_TRY(hold_operands(run, arena, hop->xs, &r->xs));
-  FNZ_TRY(count_iterations(run, by, r));
   switch (hop->kind) {
   case FNZI_HOP_COND: {
     fnzi_run_frame_arg pred;

@@ -123,16 +123,6 @@ static const char *result_name(const fnz_op *op, size_t k, char out[64]) {
   return out;
 }
 
-static void callgen_put_result(FILE *f, const fnz_op *op, size_t k) {
-  char name[64];
-  result_name(op, k, name);
-  if (op->returns[k].is_list)
-    fprintf(f, ", fnz_eager *%s, size_t %s_capacity, size_t *%s_count", name, name, name);
-  else
-    fprintf(f, ", %s*%s", op->returns[k].type == FNZI_TYPE_TENSOR ? "fnz_eager " : "fnz_arg ",
-            name);
-}
-
 static void put_prototype(FILE *f, const fnz_op *op) {
   char name[64];
   fprintf(f, "fnz_status fnz_aten_%s%s%s(fnz_context *ctx", op->base, *op->overload ? "_" : "",
@@ -148,8 +138,15 @@ static void put_prototype(FILE *f, const fnz_op *op) {
       fprintf(f, ", size_t %s_count", name);
   }
   for (size_t k = 0; k < op->nreturns; k++)
-    if (is_result(&op->returns[k]))
-      callgen_put_result(f, op, k);
+    if (is_result(&op->returns[k])) {
+      char result[64];
+      result_name(op, k, result);
+      if (op->returns[k].is_list)
+        fprintf(f, ", fnz_eager *%s, size_t %s_capacity, size_t *%s_count", result, result, result);
+      else
+        fprintf(f, ", %s*%s", op->returns[k].type == FNZI_TYPE_TENSOR ? "fnz_eager " : "fnz_arg ",
+                result);
+    }
   fputs(")", f);
 }
 

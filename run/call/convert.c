@@ -122,21 +122,6 @@ static fnz_status fill_default(fnz_stack *stack, const fnz_op *op, size_t i) {
   return FNZ_OK;
 }
 
-/* The place of pushed entry i; `at` is that of an entry without a name. */
-static fnz_status place_of(const fnz_stack *stack, const fnz_op *op, size_t i, size_t positional,
-                           size_t *out) {
-  const char *name = stack->entries[i].name;
-  int place = name ? fnzi_op_param(op, name) : (int)i;
-  *out = (size_t)place;
-  if (name && place < 0)
-    return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "", "%s has no argument %s; it is %s", op->name,
-                     name, op->schema);
-  if (!name && i >= positional)
-    return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "",
-                     "%s: argument %zu has no name, but stands behind one that has", op->name, i);
-  return FNZ_OK;
-}
-
 /* Puts named arguments into their places; missing ones are DEFAULT. */
 static fnz_status order(fnz_stack *stack, const fnz_op *op, size_t positional) {
   size_t count = stack->count, place;
@@ -145,7 +130,16 @@ static fnz_status order(fnz_stack *stack, const fnz_op *op, size_t positional) {
   FNZI_NEW(&stack->arena, op->nparams, &args);
   FNZI_NEW(&stack->arena, op->nparams, &entries);
   for (size_t i = 0; i < count; i++) {
-    FNZ_TRY(place_of(stack, op, i, positional, &place));
+    /* An entry without a name has the place at which it was pushed. */
+    const char *name = stack->entries[i].name;
+    int found = name ? fnzi_op_param(op, name) : (int)i;
+    place = (size_t)found;
+    if (name && found < 0)
+      return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "", "%s has no argument %s; it is %s", op->name,
+                       name, op->schema);
+    if (!name && i >= positional)
+      return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "",
+                       "%s: argument %zu has no name, but stands behind one that has", op->name, i);
     if (args[place].tag != FNZ_ARG_DEFAULT)
       return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "", "%s: argument %s is given twice", op->name,
                        op->params[place].name);
