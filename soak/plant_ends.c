@@ -310,27 +310,23 @@ fnz_status fnzi_plant_output_swapped(fnzi_planting *t) {
   return swap_outputs(t, false);
 }
 
-/* Others name outputs by their numbers. */
-static void remove_output(fnz_program *p, uint32_t k) {
-  fnzi_graph *g = fnzi_graph_main(p);
-  size_t behind = --g->noutputs - k;
-  memmove(&g->outputs[k], &g->outputs[k + 1], behind * sizeof *g->outputs);
-  memmove(&p->outputs[k], &p->outputs[k + 1], behind * sizeof *p->outputs);
-  for (uint32_t i = 0; i < g->noutputs; i++) {
-    fnz_output_spec *spec = &p->outputs[i];
-    bool names = spec->sharing == FNZ_SHARING_OUTPUT || spec->sharing == FNZ_SHARING_OUTPUT_VIEW;
-    if (names && spec->of == k)
-      say_nothing(spec);
-    else if (names && spec->of > k)
-      spec->of--;
-  }
-}
-
 static fnz_status drop_outputs(fnzi_planting *t, bool of_state) {
   for (uint32_t k = 0; k < outputs_of(t); k++) {
     if (is_state(&t->p->outputs[k]) != of_state || !fnzi_plant_here(t))
       continue;
-    remove_output(t->p, k);
+    /* Others name outputs by their numbers. */
+    fnzi_graph *g = fnzi_graph_main(t->p);
+    size_t behind = --g->noutputs - k;
+    memmove(&g->outputs[k], &g->outputs[k + 1], behind * sizeof *g->outputs);
+    memmove(&t->p->outputs[k], &t->p->outputs[k + 1], behind * sizeof *t->p->outputs);
+    for (uint32_t i = 0; i < g->noutputs; i++) {
+      fnz_output_spec *spec = &t->p->outputs[i];
+      bool names = spec->sharing == FNZ_SHARING_OUTPUT || spec->sharing == FNZ_SHARING_OUTPUT_VIEW;
+      if (names && spec->of == k)
+        say_nothing(spec);
+      else if (names && spec->of > k)
+        spec->of--;
+    }
     return fnzi_plant_note(t, "output %u is left out", k);
   }
   return FNZ_OK;

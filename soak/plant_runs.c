@@ -9,18 +9,6 @@
 #include "soak/programs.h"
 
 /* --- inputs ---------------------------------------------------------------------------------- */
-/* Integers are often indices or sizes, so in most of the runs they are small and not negative. */
-static fnz_status fill(fnz_context *ctx, const fnz_geometry *g, uint64_t most, void *data,
-                       uint64_t *seed) {
-  size_t bytes = fnzi_dtype(g->dtype)->bytes;
-  fnzi_random_fill(g, data, seed);
-  for (int64_t i = 0, n = fnz_geometry_numel(g); most && fnzi_is_integer(g->dtype) && i < n; i++) {
-    memset((unsigned char *)data + (size_t)i * bytes, 0, bytes);
-    ((unsigned char *)data)[(size_t)i * bytes] = (unsigned char)(splitmix64(seed) % most);
-  }
-  return fnzi_random_agree(ctx, g, data);
-}
-
 /* A symbolic number is given as an array of one element. */
 static fnz_status add_number(const fnz_program *p, const fnzi_value *v, const fnzi_sizes *sizes,
                              fnzi_point *point, fnz_arrays *out) {
@@ -56,8 +44,18 @@ static fnz_status runs_add_inputs(const fnz_program *p, const fnzi_sizes *sizes,
     status = fnzi_sizes_geometry(sizes, point, v->geometry, &arena, &g);
     if (status == FNZ_OK && g)
       status = fnz_arrays_add(out, v->name, g->dtype, g->rank, g->sizes, &data);
-    if (status == FNZ_OK && g)
-      status = fill(arena.ctx, g, below, data, &seed);
+    if (status == FNZ_OK && g) {
+      /* Integers are often indices or sizes, so in most of the runs they are small and not
+       * negative. */
+      size_t bytes = fnzi_dtype(g->dtype)->bytes;
+      fnzi_random_fill(g, data, &seed);
+      for (int64_t k = 0, n = fnz_geometry_numel(g); below && fnzi_is_integer(g->dtype) && k < n;
+           k++) {
+        memset((unsigned char *)data + (size_t)k * bytes, 0, bytes);
+        ((unsigned char *)data)[(size_t)k * bytes] = (unsigned char)(splitmix64(&seed) % below);
+      }
+      status = fnzi_random_agree(arena.ctx, g, data);
+    }
   }
   fnzi_arena_free(&arena);
   return status;

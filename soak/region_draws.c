@@ -290,21 +290,6 @@ void fnzi_region_random(gen *g, scope *s) {
 
 /* --- Caches --------------------------------------------------------------------------------------
  */
-/* An index below the size: of a position, or a constant. */
-static var index_below(gen *g, scope *s, int64_t size) {
-  static const int64_t one[] = {1};
-  const var *position = fnzi_region_position(s);
-  const var v = fnzi_region_dense(g, "i64", 1, one);
-  const size_t before = s->count;
-  if (position)
-    fnzi_region_node(g, s, v, "remainder.Scalar(%%%c%u, %lld)", position->letter, position->id,
-                     (long long)size);
-  else
-    fnzi_region_node(g, s, v, "full([1], %u, dtype=i64)", choose(g->c, (uint32_t)size));
-  s->count = before; /* it is no position */
-  return v;
-}
-
 void fnzi_region_token(gen *g, scope *s) {
   const var to = *fnzi_region_pick(g, s);
   const uint32_t kind = choose(g->c, 4), dim = kind == 1 ? 0 : choose(g->c, to.rank);
@@ -316,7 +301,18 @@ void fnzi_region_token(gen *g, scope *s) {
     return;
   memcpy(sizes, to.sizes, to.rank * sizeof *sizes);
   sizes[dim] = 1;
-  const var index = index_below(g, s, to.sizes[dim]);
+  /* An index below the size: of a position, or a constant. */
+  static const int64_t one[] = {1};
+  const var *position = fnzi_region_position(s);
+  const var index = fnzi_region_dense(g, "i64", 1, one);
+  const size_t before = s->count;
+  if (position)
+    fnzi_region_node(g, s, index, "remainder.Scalar(%%%c%u, %lld)", position->letter, position->id,
+                     (long long)to.sizes[dim]);
+  else
+    fnzi_region_node(g, s, index, "full([1], %u, dtype=i64)",
+                     choose(g->c, (uint32_t)to.sizes[dim]));
+  s->count = before; /* it is no position */
   const var token = fnzi_region_like(g, s, to.rank, sizes);
   if (kind == 1)
     snprintf(call, sizeof call, "index_put_(%%%c%u, [%%v%u], %%v%u, %s)", to.letter, to.id,

@@ -321,9 +321,12 @@ static void put_input(gen *g, scope *s, var v, bool is_state) {
   fnzi_region_keep(g, s, v);
 }
 
-/* Buffers come first, as exporters have them. Half of the programs have a position, mostly as
- * state. */
-static void regions_draw_inputs(gen *g, scope *s) {
+static void draw_program(gen *g, fnz_buffer *out) {
+  scope *s = open_scope(g);
+  if (!s)
+    return;
+  /* Buffers come first, as exporters have them. Half of the programs have a position, mostly as
+   * state. */
   static const int64_t shapes[][3] = {{4, 0, 0}, {3, 2, 0}, {2, 3, 0}, {2, 2, 3}, {1, 0, 0}};
   static const uint32_t ranks[] = {1, 2, 2, 3, 1};
   const uint32_t nbuffers = choose(g->c, 4), ninputs = 1 + choose(g->c, 3),
@@ -336,13 +339,6 @@ static void regions_draw_inputs(gen *g, scope *s) {
   }
   if (position == 1)
     put_input(g, s, fnzi_region_dense(g, "i64", 1, shapes[4]), false);
-}
-
-static void draw_program(gen *g, fnz_buffer *out) {
-  scope *s = open_scope(g);
-  if (!s)
-    return;
-  regions_draw_inputs(g, s);
   for (g->budget = 4 + (int)choose(g->c, 14); g->budget > 0 && g->status == FNZ_OK;)
     statements(g, s, 0);
   choices_part(g->c);

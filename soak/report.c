@@ -145,31 +145,25 @@ static const char *gap_in_steps(const fnzi_random_counts *n, const char *(*name)
   return NULL;
 }
 
-static const char *gap_in_symbolic(const fnzi_soak_report *r) {
-  const char *gap = gap_in_steps(&r->drawn, fnzi_symbolic_step);
-  if (gap)
-    return gap;
-  return r->draws[FNZI_VERDICT_EQUAL] ? NULL : "sizes at which programs are equal";
-}
-
-static const char *gap_in_regions(const fnzi_soak_report *r, unsigned checks) {
-  const char *gap = gap_in_steps(&r->drawn, fnzi_regions_step);
-  if (gap)
-    return gap;
-  if (!r->verdicts[FNZI_VERDICT_EQUAL])
-    return "programs that are equal";
-  bool is_thorough = r->thorough || !(checks & FNZI_CHECK_THOROUGH);
-  return is_thorough ? NULL : "programs that are checked thoroughly";
-}
-
 const char *fnzi_soak_gap(const fnzi_soak_report *r, unsigned checks) {
   const fnzi_random_counts *n = &r->drawn;
   if (n->programs < FNZI_SOAK_ENOUGH)
     return NULL;
-  if (r->kind == FNZI_SOAK_SYMBOLIC)
-    return gap_in_symbolic(r);
-  if (r->kind == FNZI_SOAK_REGIONS)
-    return gap_in_regions(r, checks);
+  if (r->kind == FNZI_SOAK_SYMBOLIC) {
+    const char *gap = gap_in_steps(&r->drawn, fnzi_symbolic_step);
+    if (gap)
+      return gap;
+    return r->draws[FNZI_VERDICT_EQUAL] ? NULL : "sizes at which programs are equal";
+  }
+  if (r->kind == FNZI_SOAK_REGIONS) {
+    const char *gap = gap_in_steps(&r->drawn, fnzi_regions_step);
+    if (gap)
+      return gap;
+    if (!r->verdicts[FNZI_VERDICT_EQUAL])
+      return "programs that are equal";
+    bool is_thorough = r->thorough || !(checks & FNZI_CHECK_THOROUGH);
+    return is_thorough ? NULL : "programs that are checked thoroughly";
+  }
   const char *gap = gap_in_steps(n, fnzi_random_op);
   if (gap)
     return gap;

@@ -236,21 +236,6 @@ static void symbolic_draw_inputs(symbolic_gen *g) {
   fnzi_symbolic_put(g, ")\n{\n");
 }
 
-/* The symbols come first in the text, and are known last. */
-static void put_header(symbolic_gen *g) {
-  fnzi_symbolic_put(g, "fnz 1\n");
-  for (size_t k = 0; k < g->sizes_count; k++)
-    fnzi_symbolic_put(g, "symbol s%zu = %zu\n", k, 3 + k * 5 % 4);
-  for (size_t k = 0; k < g->items_count; k++)
-    fnzi_symbolic_put(g, "symbol u%zu\n", k);
-  for (size_t k = 0; k < g->sizes_count; k++)
-    if (perhaps(g->c, 50))
-      fnzi_symbolic_put(g, "range s%zu %u..\n", k, choose(g->c, 4));
-  for (size_t k = 0; k < g->items_count; k++)
-    if (perhaps(g->c, 50))
-      fnzi_symbolic_put(g, "range u%zu 0..%u\n", k, 5 + choose(g->c, 30));
-}
-
 static void symbolic_put_buffer(symbolic_gen *g, const fnz_buffer *from) {
   if (g->status == FNZ_OK && from->size)
     g->status = fnzi_put(g->ctx, &g->body, from->data, from->size);
@@ -272,7 +257,18 @@ static fnz_status draw_text(symbolic_gen *g, fnz_buffer *text) {
   fnzi_symbolic_put(g, "\n}\n");
   fnz_buffer body = g->body;
   g->body = (fnz_buffer){0};
-  put_header(g);
+  /* The symbols come first in the text, and are known last. */
+  fnzi_symbolic_put(g, "fnz 1\n");
+  for (size_t k = 0; k < g->sizes_count; k++)
+    fnzi_symbolic_put(g, "symbol s%zu = %zu\n", k, 3 + k * 5 % 4);
+  for (size_t k = 0; k < g->items_count; k++)
+    fnzi_symbolic_put(g, "symbol u%zu\n", k);
+  for (size_t k = 0; k < g->sizes_count; k++)
+    if (perhaps(g->c, 50))
+      fnzi_symbolic_put(g, "range s%zu %u..\n", k, choose(g->c, 4));
+  for (size_t k = 0; k < g->items_count; k++)
+    if (perhaps(g->c, 50))
+      fnzi_symbolic_put(g, "range u%zu 0..%u\n", k, 5 + choose(g->c, 30));
   symbolic_put_buffer(g, &g->guards);
   symbolic_put_buffer(g, &body);
   symbolic_put_buffer(g, &g->graphs);
