@@ -45,7 +45,15 @@ static int run_dot(const cli_call *call, FILE *source, FILE *picture) {
   return CLI_DONE;
 }
 
-static int copy_picture(const cli_call *call, FILE *picture, const char *path) {
+static int write_svg(const cli_call *call, FILE *source, FILE *picture, const char *path) {
+  if (!source || !picture)
+    return cli_fail(call, FNZ_CLASS_IO, "temporary file", "it could not be made: %s",
+                    strerror(errno));
+  if (fwrite(call->out.data, 1, call->out.size, source) != call->out.size || fflush(source) != 0)
+    return cli_fail(call, FNZ_CLASS_IO, "temporary file", "it could not be written: %s",
+                    strerror(errno));
+  rewind(source);
+  CLI_TRY(run_dot(call, source, picture));
   long size = fseek(picture, 0, SEEK_END) == 0 ? ftell(picture) : -1;
   if (size < 0)
     return cli_fail(call, FNZ_CLASS_IO, "dot", "what it wrote could not be read back: %s",
@@ -59,18 +67,6 @@ static int copy_picture(const cli_call *call, FILE *picture, const char *path) {
                    : cli_fail(call, FNZ_CLASS_IO, "dot", "what it wrote could not be read back");
   free(bytes);
   return result;
-}
-
-static int write_svg(const cli_call *call, FILE *source, FILE *picture, const char *path) {
-  if (!source || !picture)
-    return cli_fail(call, FNZ_CLASS_IO, "temporary file", "it could not be made: %s",
-                    strerror(errno));
-  if (fwrite(call->out.data, 1, call->out.size, source) != call->out.size || fflush(source) != 0)
-    return cli_fail(call, FNZ_CLASS_IO, "temporary file", "it could not be written: %s",
-                    strerror(errno));
-  rewind(source);
-  CLI_TRY(run_dot(call, source, picture));
-  return copy_picture(call, picture, path);
 }
 
 int cli_draw(cli_call *call) {

@@ -55,18 +55,6 @@ static int methods_prepare(cli_call *call, const char *path, fnz_format format) 
   return CLI_DONE;
 }
 
-static int prepare_all(cli_call *call, fnz_format format) {
-  const char *given = call->options[CLI_METHOD];
-  for (int k = 0; !call->set && k < call->noperands; k++)
-    CLI_TRY(methods_prepare(call, call->operands[k], format));
-  for (size_t k = 0; call->set && k < fnz_methods_count(call->set); k++) {
-    call->options[CLI_METHOD] = fnz_methods_at(call->set, k).name;
-    CLI_TRY(methods_prepare(call, call->operands[0], format));
-  }
-  call->options[CLI_METHOD] = given;
-  return CLI_DONE;
-}
-
 /* --- the file ----------------------------------------------------------------------------------
  */
 static int name_all(const cli_call *call, char **names, fnz_method *methods) {
@@ -148,7 +136,14 @@ int cli_methods_convert(cli_call *call, fnz_format format, const char *path) {
     cli_mlir_take_options(call, &options);
   if (!is_given)
     options.state = FNZ_MLIR_STATE_GLOBALS;
-  CLI_TRY(prepare_all(call, format));
+  const char *given = call->options[CLI_METHOD];
+  for (int k = 0; !call->set && k < call->noperands; k++)
+    CLI_TRY(methods_prepare(call, call->operands[k], format));
+  for (size_t k = 0; call->set && k < fnz_methods_count(call->set); k++) {
+    call->options[CLI_METHOD] = fnz_methods_at(call->set, k).name;
+    CLI_TRY(methods_prepare(call, call->operands[0], format));
+  }
+  call->options[CLI_METHOD] = given;
   for (int i = 0; i < call->nshares; i++) {
     bool found = false;
     for (int k = 1; k < call->nmethods; k++)

@@ -47,25 +47,19 @@ static void cut(const char *text, size_t size, size_t room, char *out) {
   strcpy(out + used + shown, fits ? "" : "...");
 }
 
-/* The node in one line. Many nodes are about the same long one, an operator on a list, which is
- * written once; short ones are none the faster for being kept. */
-static int cut_node(cli_call *call, const fnz_program *program, size_t graph, size_t node,
-                    const char **out) {
-  cli_line *line = &call->lines[node % CLI_LINES];
-  *out = line->text;
-  if (line->program == program && line->graph == graph && line->node == node)
-    return CLI_DONE;
-  CLI_TRY(write_node(call, program, graph, node, false));
-  if (call->out.size < CLI_LONG)
-    *out = (line = &call->lines[CLI_LINES])->text;
-  *line = (cli_line){program, graph, node, ""};
-  cut(call->out.data, call->out.size, CLI_STATEMENT, line->text);
-  return CLI_DONE;
-}
-
 static int put_node(cli_call *call, const char *label, const fnz_program *program, size_t graph,
                     size_t node, const char **text) {
-  CLI_TRY(cut_node(call, program, graph, node, text));
+  /* The node in one line. Many nodes are about the same long one, an operator on a list, which is
+   * written once; short ones are none the faster for being kept. */
+  cli_line *line = &call->lines[node % CLI_LINES];
+  *text = line->text;
+  if (line->program != program || line->graph != graph || line->node != node) {
+    CLI_TRY(write_node(call, program, graph, node, false));
+    if (call->out.size < CLI_LONG)
+      *text = (line = &call->lines[CLI_LINES])->text;
+    *line = (cli_line){program, graph, node, ""};
+    cut(call->out.data, call->out.size, CLI_STATEMENT, line->text);
+  }
   printf("  %-*s", CLI_LABEL, label);
   cli_put_clean(stdout, *text, strlen(*text));
   return CLI_DONE;
