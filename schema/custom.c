@@ -85,19 +85,6 @@ static void end_operators(fnz_context *ctx) {
   fnzi_free(ctx, ctx->operators, sizeof *ctx->operators);
 }
 
-static fnz_status context_scope(fnz_context *ctx, fnzi_scope **out) {
-  if (!ctx->operators) {
-    fnzi_scope *scope = fnzi_resize(ctx, NULL, 0, sizeof *scope);
-    if (!scope)
-      return fnzi_no_memory(ctx);
-    fnzi_scope_init(scope, ctx);
-    ctx->operators = scope;
-    ctx->end_operators = end_operators;
-  }
-  *out = ctx->operators;
-  return FNZ_OK;
-}
-
 static declared *find_in(const fnzi_scope *scope, const char *name, size_t size) {
   uint64_t at;
   return scope && fnzi_map_get(&scope->names, name, size, &at) ? scope->list.data[at] : NULL;
@@ -440,7 +427,15 @@ fnz_status fnz_op_declare(fnz_context *ctx, const char *schema, const fnz_op **o
   fnzi_scope *scope;
   if (out)
     *out = NULL;
-  FNZ_TRY(context_scope(ctx, &scope));
+  if (!ctx->operators) {
+    fnzi_scope *made = fnzi_resize(ctx, NULL, 0, sizeof *made);
+    if (!made)
+      return fnzi_no_memory(ctx);
+    fnzi_scope_init(made, ctx);
+    ctx->operators = made;
+    ctx->end_operators = end_operators;
+  }
+  scope = ctx->operators;
   FNZ_TRY(fnzi_scope_declare(scope, schema, &op));
   if (out)
     *out = op;

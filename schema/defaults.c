@@ -146,22 +146,6 @@ static fnz_status value(fnzi_scan *s, fnzi_type type, fnz_arg *out) {
   return word_value(s, type, out);
 }
 
-static fnz_status list_value(fnzi_scan *s, const fnzi_param *p, fnz_arg *out) {
-  size_t most = 1;
-  fnz_arg *items;
-  for (const char *c = s->at; *c && *c != ']'; c++)
-    most += *c == ',';
-  FNZI_NEW(s->arena, most, &items);
-  *out = (fnz_arg){.tag = FNZ_ARG_LIST, .u.list = items};
-  if (fnzi_scan_accept(s, "]"))
-    return FNZ_OK;
-  do {
-    FNZ_TRY(value(s, p->type, &items[out->count]));
-    out->count++;
-  } while (fnzi_scan_accept(s, ",") && out->count < most);
-  return fnzi_scan_expect(s, "]");
-}
-
 static fnz_status any_value(fnzi_scan *s, const fnzi_param *p, fnz_arg *out) {
   const char *start = s->at;
   if (p->optional && fnzi_word_is(fnzi_scan_word(s, false), "None"))
@@ -169,8 +153,21 @@ static fnz_status any_value(fnzi_scan *s, const fnzi_param *p, fnz_arg *out) {
   s->at = start;
   if (!p->is_list)
     return value(s, p->type, out);
-  if (fnzi_scan_accept(s, "["))
-    return list_value(s, p, out);
+  if (fnzi_scan_accept(s, "[")) {
+    size_t most = 1;
+    fnz_arg *items;
+    for (const char *c = s->at; *c && *c != ']'; c++)
+      most += *c == ',';
+    FNZI_NEW(s->arena, most, &items);
+    *out = (fnz_arg){.tag = FNZ_ARG_LIST, .u.list = items};
+    if (fnzi_scan_accept(s, "]"))
+      return FNZ_OK;
+    do {
+      FNZ_TRY(value(s, p->type, &items[out->count]));
+      out->count++;
+    } while (fnzi_scan_accept(s, ",") && out->count < most);
+    return fnzi_scan_expect(s, "]");
+  }
   /* `int[2] stride=1` is [1, 1]; of a list of any size it is [1]. */
   uint32_t count = p->list_size ? (uint32_t)p->list_size : 1;
   fnz_arg *items, item = {0};

@@ -111,20 +111,6 @@ static bool may_stand_for(const fnz_op *op, const fnz_op *other) {
          are_alike(op->returns, other->returns, op->nreturns);
 }
 
-static fnz_status add_alias(table *t, fnz_op *op, const char *name) {
-  const fnz_op key = {.name = name};
-  const fnz_op *other = bsearch(&key, t->ops, t->count, sizeof key, tablegen_by_name);
-  if (!other || op->alias_of != FNZI_NO_OP || op->composite != FNZI_COMPOSITE_IMPLICIT ||
-      op->is_view || other->is_view || !may_stand_for(op, other))
-    return fnzi_fail(t->ctx, FNZ_CLASS_TYPE, op->name,
-                     "aliases.def: it cannot be another name of %s; both must be functional and no "
-                     "views, with the same types of parameters, and this one a composite",
-                     name);
-  op->alias_of = (uint16_t)(other - t->ops);
-  op->promotion = other->promotion;
-  return FNZ_OK;
-}
-
 static fnz_status add_row(table *t, const char *name, const char *other) {
   bool found = false, is_one = strchr(name, '.') || strchr(other, '.');
   for (size_t i = 0; i < t->count; i++) {
@@ -134,7 +120,17 @@ static fnz_status add_row(table *t, const char *name, const char *other) {
       continue;
     if (!is_one && *op->overload)
       FNZ_TRY(fnzi_arena_format(&t->arena, &whole, "%s.%s", other, op->overload));
-    FNZ_TRY(add_alias(t, op, whole));
+    const fnz_op key = {.name = whole};
+    const fnz_op *same = bsearch(&key, t->ops, t->count, sizeof key, tablegen_by_name);
+    if (!same || op->alias_of != FNZI_NO_OP || op->composite != FNZI_COMPOSITE_IMPLICIT ||
+        op->is_view || same->is_view || !may_stand_for(op, same))
+      return fnzi_fail(
+          t->ctx, FNZ_CLASS_TYPE, op->name,
+          "aliases.def: it cannot be another name of %s; both must be functional and no "
+          "views, with the same types of parameters, and this one a composite",
+          whole);
+    op->alias_of = (uint16_t)(same - t->ops);
+    op->promotion = same->promotion;
     found = true;
   }
   return found ? FNZ_OK
@@ -166,20 +162,6 @@ static fnz_status find_aliases(table *t) {
                        t->ops[op->alias_of].name);
   }
   return FNZ_OK;
-}
-
-static fnz_status read_table(table *t, fnz_buffer *file) {
-  FNZI_NEW(&t->arena, MOST_OPS, &t->ops);
-  for (char *line = file->data; line && *line;) {
-    char *next = strchr(line, '\n');
-    if (next)
-      *next++ = 0;
-    FNZ_TRY(read_row(t, line));
-    line = next;
-  }
-  qsort(t->ops, t->count, sizeof *t->ops, tablegen_by_name);
-  FNZ_TRY(fnzi_twins_find(t->ctx, t->ops, t->count));
-  return find_aliases(t);
 }
 
 /* --- Writing ---------------------------------------------------------------------------------- */
@@ -245,27 +227,25 @@ static fnz_status put_arg(table *t, fnz_buffer *out, const fnz_arg *arg) {
   return status;
 }
 
-static fnz_status put_param(table *t, fnz_buffer *out, const fnzi_param *p) {
-  FNZ_TRY(fnzi_put_text(t->ctx, out, "{"));
-  FNZ_TRY(put_string(t, out, p->name));
-  FNZ_TRY(fnzi_printf(t->ctx, out, ", %d, ", p->type));
-  FNZ_TRY(put_string(t, out, p->class_name));
-  FNZ_TRY(fnzi_printf(t->ctx, out, ", %d, %d, %d, %d, %u, %u, ", p->is_list, p->item_optional,
-                      p->optional, p->list_size, p->alias, p->alias_after));
-  FNZ_TRY(put_string(t, out, p->alias_text));
-  FNZ_TRY(fnzi_printf(t->ctx, out, ", %d, %d, %d, %d, %d, %d, ", p->is_write, p->is_wildcard,
-                      p->keyword_only, p->is_out, p->promotes, p->has_default));
-  FNZ_TRY(put_string(t, out, p->default_text));
-  FNZ_TRY(fnzi_put_text(t->ctx, out, ", "));
-  FNZ_TRY(put_arg(t, out, &p->default_value));
-  return fnzi_put_text(t->ctx, out, "},\n");
-}
-
 /* Each on a line of its own, as t->text. */
 static fnz_status put_list(table *t, const fnzi_param *params, size_t count) {
   t->text.size = 0;
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(put_param(t, &t->text, &params[i]));
+  for (size_t i = 0; i < count; i++) {
+    const fnzi_param *p = &params[i];
+    FNZ_TRY(fnzi_put_text(t->ctx, &t->text, "{"));
+    FNZ_TRY(put_string(t, &t->text, p->name));
+    FNZ_TRY(fnzi_printf(t->ctx, &t->text, ", %d, ", p->type));
+    FNZ_TRY(put_string(t, &t->text, p->class_name));
+    FNZ_TRY(fnzi_printf(t->ctx, &t->text, ", %d, %d, %d, %d, %u, %u, ", p->is_list,
+                        p->item_optional, p->optional, p->list_size, p->alias, p->alias_after));
+    FNZ_TRY(put_string(t, &t->text, p->alias_text));
+    FNZ_TRY(fnzi_printf(t->ctx, &t->text, ", %d, %d, %d, %d, %d, %d, ", p->is_write, p->is_wildcard,
+                        p->keyword_only, p->is_out, p->promotes, p->has_default));
+    FNZ_TRY(put_string(t, &t->text, p->default_text));
+    FNZ_TRY(fnzi_put_text(t->ctx, &t->text, ", "));
+    FNZ_TRY(put_arg(t, &t->text, &p->default_value));
+    FNZ_TRY(fnzi_put_text(t->ctx, &t->text, "},\n"));
+  }
   return FNZ_OK;
 }
 
@@ -386,7 +366,17 @@ static fnz_status write_names(table *t, const char *path) {
 
 static fnz_status generate(table *t, fnz_buffer *file, const char *const paths[3]) {
   FNZ_TRY(read_file(t->ctx, paths[0], file));
-  FNZ_TRY(read_table(t, file));
+  FNZI_NEW(&t->arena, MOST_OPS, &t->ops);
+  for (char *line = file->data; line && *line;) {
+    char *next = strchr(line, '\n');
+    if (next)
+      *next++ = 0;
+    FNZ_TRY(read_row(t, line));
+    line = next;
+  }
+  qsort(t->ops, t->count, sizeof *t->ops, tablegen_by_name);
+  FNZ_TRY(fnzi_twins_find(t->ctx, t->ops, t->count));
+  FNZ_TRY(find_aliases(t));
   for (size_t i = 0; i < t->count; i++) {
     FNZ_TRY(note_list(t, t->ops[i].params, t->ops[i].nparams));
     FNZ_TRY(note_list(t, t->ops[i].returns, t->ops[i].nreturns));

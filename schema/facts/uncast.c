@@ -54,26 +54,22 @@ static fnz_status check_one(fnz_context *ctx, const fnz_op *op, const fnz_arg *a
   return FNZ_OK;
 }
 
-/* Eager computes an operator on lists item by item. */
-static fnz_status check_items(fnz_context *ctx, const fnz_op *op, const fnz_op *element,
-                              const fnz_arg *args, fnzi_geometry_reader *geometry_of, void *user) {
-  enum { MOST = 16 }; /* parameters of operators with such tensors */
-  fnz_arg own[MOST];
-  for (uint32_t i = 0; element->nparams <= MOST && i < args[0].count; i++) {
-    for (uint32_t k = 0; k < element->nparams; k++) {
-      own[k] = k < op->nparams ? args[k] : (fnz_arg){.tag = FNZ_ARG_DEFAULT};
-      if (own[k].tag == FNZ_ARG_LIST && !element->params[k].is_list && i < own[k].count)
-        own[k] = own[k].u.list[i];
-    }
-    FNZ_TRY(check_one(ctx, element, own, geometry_of, user));
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_check_uncast(fnz_context *ctx, const fnz_op *op, const fnz_arg *args,
                              fnzi_geometry_reader *geometry_of, void *user) {
   const fnz_op *element = fnzi_foreach_element(op);
-  if (element && fnzi_op_uncast(element) && args[0].tag == FNZ_ARG_LIST)
-    return check_items(ctx, op, element, args, geometry_of, user);
+  if (element && fnzi_op_uncast(element) && args[0].tag == FNZ_ARG_LIST) {
+    /* Eager computes an operator on lists item by item. */
+    enum { MOST = 16 }; /* parameters of operators with such tensors */
+    fnz_arg own[MOST];
+    for (uint32_t i = 0; element->nparams <= MOST && i < args[0].count; i++) {
+      for (uint32_t k = 0; k < element->nparams; k++) {
+        own[k] = k < op->nparams ? args[k] : (fnz_arg){.tag = FNZ_ARG_DEFAULT};
+        if (own[k].tag == FNZ_ARG_LIST && !element->params[k].is_list && i < own[k].count)
+          own[k] = own[k].u.list[i];
+      }
+      FNZ_TRY(check_one(ctx, element, own, geometry_of, user));
+    }
+    return FNZ_OK;
+  }
   return check_one(ctx, op, args, geometry_of, user);
 }

@@ -29,23 +29,6 @@ typedef struct signatures {
   size_t count, capacity;
 } signatures;
 
-/* Finds the entry of the signature in s->key, or adds one. */
-static fnz_status find_signature(signatures *s, signature **out) {
-  const char *key;
-  uint64_t place;
-  if (!fnzi_map_get(&s->map, s->key.data, s->key.size, &place)) {
-    signature empty = {.count = 0};
-    for (int i = 0; i < SLOTS; i++)
-      empty.slots[i] = FNZI_NO_GROUP;
-    place = s->count;
-    FNZI_PUSH(s->ctx, s, empty);
-    FNZ_TRY(fnzi_arena_string(&s->arena, s->key.data, s->key.size, &key));
-    FNZ_TRY(fnzi_map_set(&s->map, key, s->key.size, place));
-  }
-  *out = &s->data[place];
-  return FNZ_OK;
-}
-
 static int view_slot(const fnzi_native *n) {
   if (!n->op->is_view)
     return n->kind;
@@ -60,7 +43,19 @@ static fnz_status add(signatures *s, const fnz_library *library, fnzi_native_mem
   s->key.size = 0;
   FNZ_TRY(fnzi_signature_put(
       s->ctx, n->op, FNZI_SIGNATURE_EXACT | (of_views ? FNZI_SIGNATURE_OF_VIEW : 0), &s->key));
-  FNZ_TRY(find_signature(s, &found));
+  /* The entry of the signature in s->key is found, or added. */
+  const char *key;
+  uint64_t at;
+  if (!fnzi_map_get(&s->map, s->key.data, s->key.size, &at)) {
+    signature empty = {.count = 0};
+    for (int i = 0; i < SLOTS; i++)
+      empty.slots[i] = FNZI_NO_GROUP;
+    at = s->count;
+    FNZI_PUSH(s->ctx, s, empty);
+    FNZ_TRY(fnzi_arena_string(&s->arena, s->key.data, s->key.size, &key));
+    FNZ_TRY(fnzi_map_set(&s->map, key, s->key.size, at));
+  }
+  found = &s->data[at];
   const fnzi_native *other = fnzi_native_at(library, found->slots[slot]);
   if (other && of_views)
     return BROKEN(view_once, "%s and %s of line %u", n->op->name, other->op->name, other->line);
@@ -213,26 +208,23 @@ static fnz_status check_signature(const fnz_library *library, const signature *s
   return FNZ_OK;
 }
 
-static void join(fnz_library *library, const signature *s) {
-  const fnzi_native_group group = {
-      .functional = s->slots[FNZI_KIND_FUNCTIONAL],
-      .out = s->slots[FNZI_KIND_OUT],
-      .inplace = s->slots[FNZI_KIND_INPLACE],
-      .mutable = s->slots[FNZI_KIND_MUTABLE],
-  };
-  if (group.functional == FNZI_NO_GROUP || group.out == FNZI_NO_GROUP)
-    return;
-  for (int i = 0; i < KINDS; i++)
-    if (s->slots[i] != FNZI_NO_GROUP)
-      library->natives[s->slots[i]].group = (uint32_t)library->ngroups;
-  library->groups[library->ngroups++] = group;
-}
-
 static fnz_status group_all(fnz_library *library, const signatures *s) {
   FNZI_NEW(&library->arena, s->count, &library->groups);
   for (size_t i = 0; i < s->count; i++) {
     FNZ_TRY(check_signature(library, &s->data[i]));
-    join(library, &s->data[i]);
+    const fnzi_native_member *slots = s->data[i].slots;
+    const fnzi_native_group group = {
+        .functional = slots[FNZI_KIND_FUNCTIONAL],
+        .out = slots[FNZI_KIND_OUT],
+        .inplace = slots[FNZI_KIND_INPLACE],
+        .mutable = slots[FNZI_KIND_MUTABLE],
+    };
+    if (group.functional == FNZI_NO_GROUP || group.out == FNZI_NO_GROUP)
+      continue;
+    for (int k = 0; k < KINDS; k++)
+      if (slots[k] != FNZI_NO_GROUP)
+        library->natives[slots[k]].group = (uint32_t)library->ngroups;
+    library->groups[library->ngroups++] = group;
   }
   return FNZ_OK;
 }
