@@ -88,12 +88,6 @@ static fnz_status put_escaped(fnz_context *ctx, const char *text, size_t size, c
   return fnzi_put(ctx, out, text + from, size - from);
 }
 
-static fnz_status put_title(making *m, fnz_buffer *out) {
-  static const escape marks[] = {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {0, NULL}};
-  const char *title = m->options->title ? m->options->title : "program";
-  return put_escaped(m->ctx, title, strlen(title), marks, out);
-}
-
 static fnz_status put_texts(fnz_context *ctx, const char *const *lines, fnz_buffer *out) {
   for (; *lines; lines++)
     FNZ_TRY(fnzi_put_text(ctx, out, *lines));
@@ -114,9 +108,11 @@ static fnz_status put_script(fnz_context *ctx, fnz_buffer *out) {
 /* Each line of the shell that begins with '@' is replaced by the text that it names. */
 static fnz_status put_page(making *m, fnz_buffer *out) {
   for (const char *const *line = fnzi_page_text_shell; *line; line++) {
-    if (strcmp(*line, "@title\n") == 0)
-      FNZ_TRY(put_title(m, out));
-    else if (strcmp(*line, "@style\n") == 0)
+    if (strcmp(*line, "@title\n") == 0) {
+      static const escape marks[] = {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {0, NULL}};
+      const char *title = m->options->title ? m->options->title : "program";
+      FNZ_TRY(put_escaped(m->ctx, title, strlen(title), marks, out));
+    } else if (strcmp(*line, "@style\n") == 0)
       FNZ_TRY(put_texts(m->ctx, fnzi_page_text_style, out));
     else if (strcmp(*line, "@document\n") == 0) {
       static const escape marks[] = {{'<', "\\u003c"}, {0, NULL}};
