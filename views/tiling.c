@@ -94,23 +94,6 @@ static int by_location(const void *a, const void *b) {
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Most programs write from front to back, and tiles are found in that order or the reverse. */
-static void sort(fnzi_tiling *tiling) {
-  fnzi_tile *p = tiling->tiles.data;
-  size_t n = tiling->tiles.count, i = 1;
-  if (n > 1 && by_location(&p[0], &p[1]) > 0) {
-    for (size_t k = 0; k < n / 2; k++) {
-      fnzi_tile swapped = p[k];
-      p[k] = p[n - 1 - k];
-      p[n - 1 - k] = swapped;
-    }
-  }
-  while (i < n && by_location(&p[i - 1], &p[i]) < 0)
-    i++;
-  if (i < n)
-    qsort(p, n, sizeof *p, by_location);
-}
-
 static bool same_location(const fnzi_tile *a, const fnzi_tile *b) {
   return a->start == b->start && a->count == b->count;
 }
@@ -118,7 +101,20 @@ static bool same_location(const fnzi_tile *a, const fnzi_tile *b) {
 bool fnzi_tiling_covers(fnzi_tiling *tiling) {
   const fnzi_tile *last = NULL;
   int64_t end = 0;
-  sort(tiling);
+  /* Most programs write from front to back, and tiles are found in that order or the reverse. */
+  fnzi_tile *all = tiling->tiles.data;
+  size_t n = tiling->tiles.count, sorted = 1;
+  if (n > 1 && by_location(&all[0], &all[1]) > 0) {
+    for (size_t k = 0; k < n / 2; k++) {
+      fnzi_tile swapped = all[k];
+      all[k] = all[n - 1 - k];
+      all[n - 1 - k] = swapped;
+    }
+  }
+  while (sorted < n && by_location(&all[sorted - 1], &all[sorted]) < 0)
+    sorted++;
+  if (sorted < n)
+    qsort(all, n, sizeof *all, by_location);
   for (size_t i = 0; i < tiling->tiles.count; i++) {
     const fnzi_tile *p = &tiling->tiles.data[i];
     if (last && same_location(last, p))
