@@ -40,9 +40,9 @@ typedef enum fnzi_shelf {
 /* Why something is refused, where that is more than the class of the error says. */
 typedef enum fnzi_reason {
   FNZI_REASON_NONE,
-  FNZI_REASON_NO_WAY,  /* eager does it, and the pass has no operators that do, or does not know */
-  FNZI_REASON_DIALECT, /* another dialect of the result has an operator for it */
-  FNZI_REASON_SIZES,   /* a range, guard or traced size of the program excludes these sizes */
+  FNZI_REASON_NO_ROUTE, /* eager does it, and the pass has no operators that do, or does not know */
+  FNZI_REASON_DIALECT,  /* another dialect of the result has an operator for it */
+  FNZI_REASON_SIZES,    /* a range, guard or traced size of the program excludes these sizes */
 } fnzi_reason;
 
 struct fnz_backend;

@@ -160,7 +160,7 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void tell(line *l, int rounds) {
+static void report(line *l, int rounds) {
   qsort(l->wall, (size_t)rounds, sizeof *l->wall, by_size);
   qsort(l->work, (size_t)rounds, sizeof *l->work, by_size);
   printf("%8.2f %8.2f %8.2f %8.2f %8ld  %s %s%s\n", l->wall[0], l->wall[rounds / 2], l->work[0],
@@ -177,7 +177,7 @@ static int measure(bench *b) {
       }
   printf("%8s %8s %8s %8s %8s\n", "wall", "median", "work", "median", "faults");
   for (int i = 0; i < b->count; i++)
-    tell(&b->lines[i], b->rounds);
+    report(&b->lines[i], b->rounds);
   return EXIT_SUCCESS;
 }
 

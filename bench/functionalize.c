@@ -285,7 +285,7 @@ static const char *kind_of(const figures *f) {
   return f->has_symbol ? "symbol" : "fixed";
 }
 
-static void tell(const shape *s, const figures *f, const figures *before) {
+static void report(const shape *s, const figures *f, const figures *before) {
   double us = f->seconds * 1e6 / (double)f->nodes_in;
   double growth = before->nodes_in ? us / (before->seconds * 1e6 / (double)before->nodes_in) : 1;
   printf("%-26s %-6s %9zu %9.3f %8.0f %8.0f %9.2f %9.2f\n", s->name, kind_of(f), f->nodes_in, us,
@@ -301,7 +301,7 @@ static int run(const shape *s, size_t n, figures *before) {
     return EXIT_FAILURE;
   fnz_status status = measure(s, n, ctx, pass, &input, &output, &f);
   if (status == FNZ_OK) {
-    tell(s, &f, before);
+    report(s, &f, before);
     *before = f;
   } else {
     bool built = fnz_last_error(pass)->status != FNZ_OK;

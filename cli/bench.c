@@ -155,7 +155,7 @@ static void put_one(fnzi_json_out *w, const char *name, figures f) {
 }
 
 /* The figures, and the steps of one more run. */
-static int bench_tell(benching *b) {
+static int bench_report(benching *b) {
   figures engine = figures_of(b->engine, b->rounds), other = figures_of(b->interpreter, b->rounds);
   double us;
   size_t count;
@@ -233,7 +233,7 @@ int cli_bench(cli_call *call) {
   if (code == CLI_DONE)
     code = run_rounds(&b);
   if (code == CLI_DONE)
-    code = bench_tell(&b);
+    code = bench_report(&b);
   free(b.in);
   free(b.out);
   free(b.geometries);

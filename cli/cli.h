@@ -383,7 +383,7 @@ struct cli_call {
   int noperands;
   bool talks;          /* a summary is printed on standard error */
   bool shows_progress; /* a line of progress is printed there during long calls of the library */
-  double opened, told; /* milliseconds: the start of the call, the last line of progress */
+  double opened, reported; /* milliseconds: the start of the call, the last line of progress */
   fnz_context *ctx;
   cli_failure *failure; /* the first one, for --json */
   fnzi_json_out json;

@@ -68,7 +68,7 @@ static int check_external(const cli_call *call, const char *path, fnz_format for
   return CLI_DONE;
 }
 
-static void convert_tell(const cli_call *call, const char *path) {
+static void convert_report(const cli_call *call, const char *path) {
   const fnz_target *target = cli_target(call);
   cli_print_summary(call, stderr, strcmp(path, "-") == 0 ? "(output)" : path);
   if (target)
@@ -138,6 +138,6 @@ int cli_convert(cli_call *call) {
                                     : cli_save(call, call->functional, format, path));
   CLI_TRY(cli_pairs_save(call));
   if (call->talks)
-    convert_tell(call, path);
+    convert_report(call, path);
   return cli_has(call, CLI_JSON) ? cli_print_json(call) : cli_flush();
 }

@@ -65,7 +65,7 @@ static void note_left(left_ops *all, const fnz_op *op, const char *why) {
 }
 
 /* Operators that the set does not have, each with why; nothing when there are none. */
-static int tell_left(const cli_call *call, const fnz_decompose_options *o, const char *path) {
+static int report_left(const cli_call *call, const fnz_decompose_options *o, const char *path) {
   left_ops all = {0};
   for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
     for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
@@ -154,7 +154,7 @@ int cli_decompose(cli_call *call, const char *path) {
   fnz_program_destroy(call->functional);
   call->functional = made;
   cli_phase_end(call, CLI_PHASE_FUNCTIONALIZE);
-  return cli_has(call, CLI_QUIET) ? CLI_DONE : tell_left(call, &o, path);
+  return cli_has(call, CLI_QUIET) ? CLI_DONE : report_left(call, &o, path);
 }
 
 int cli_decompose_explained(cli_call *call, const char *path) {

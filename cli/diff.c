@@ -30,7 +30,7 @@ static void json_side(fnzi_json_out *w, const char *name, const char *file,
   fnzi_json_close(w, '}');
 }
 
-static int diff_tell(cli_call *call, const fnz_difference *d) {
+static int diff_report(cli_call *call, const fnz_difference *d) {
   if (cli_has(call, CLI_JSON)) {
     fnzi_json_out *w = cli_json_begin(call);
     fnzi_json_out_flag(w, "same", !d);
@@ -62,7 +62,7 @@ int cli_diff(cli_call *call) {
   fnz_status status = fnz_program_compare(call->ctx, call->program, call->other, &difference);
   if (status != FNZ_OK && status != FNZ_DIFFERENT)
     return cli_check(call, status, NULL);
-  int code = diff_tell(call, difference);
+  int code = diff_report(call, difference);
   fnz_difference_destroy(difference);
   CLI_TRY(code);
   return status == FNZ_OK ? CLI_DONE : CLI_NEGATIVE;

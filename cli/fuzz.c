@@ -49,7 +49,7 @@ static void fuzz_print_finding(void *user, const fnzi_finding *finding) {
            finding->mistake);
 }
 
-static bool tell_progress(void *user, uint64_t done) {
+static bool report_progress(void *user, uint64_t done) {
   fuzzing *f = user;
   const fnz_progress progress = {.size = sizeof progress,
                                  .what = "fuzz",
@@ -103,7 +103,7 @@ static int read_options(const cli_call *call, fnzi_soak_options *out) {
                 : strcmp(against, "engine") == 0  ? FNZI_CHECK_ENGINE
                                                   : 0;
   out->found = fuzz_print_finding;
-  out->progress = tell_progress;
+  out->progress = report_progress;
   return CLI_DONE;
 }
 
@@ -155,7 +155,7 @@ static int conclude(const fuzzing *f, const fnzi_soak_report *report) {
 }
 
 /* The answer is whole before the failure is said, which --json then has no second object for. */
-static int fuzz_tell_json(cli_call *call, fuzzing *f, const fnzi_soak_report *report) {
+static int fuzz_report_json(cli_call *call, fuzzing *f, const fnzi_soak_report *report) {
   fnzi_json_out *w = cli_json_begin(call);
   fnzi_json_out_count(w, "seed", f->options.seed);
   if (f->options.plants) {
@@ -201,7 +201,7 @@ static int fuzz(cli_call *call, fuzzing *f) {
     return cli_fail(call, FNZ_CLASS_IO, "fuzz", "there are no %zu threads to be had; give --jobs 1",
                     f->options.jobs);
   if (cli_has(call, CLI_JSON))
-    return fuzz_tell_json(call, f, &report);
+    return fuzz_report_json(call, f, &report);
   if (!cli_has(call, CLI_QUIET)) {
     const char *prefix = f->what[0] ? "# " : "";
     /* Lines begin with `prefix`: behind a program they are comments of it. */

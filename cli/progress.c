@@ -74,9 +74,9 @@ static int put_figures(char *out, size_t size, const fnz_progress *p) {
 
 bool cli_progress(cli_call *call, const fnz_progress *progress) {
   const double now = cli_now_ms();
-  if (!call->shows_progress || now - call->told < PERIOD_MS || interrupted)
+  if (!call->shows_progress || now - call->reported < PERIOD_MS || interrupted)
     return !interrupted;
-  call->told = now;
+  call->reported = now;
   char text[256];
   struct winsize window;
   bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
@@ -103,7 +103,7 @@ void cli_progress_open(cli_call *call) {
     signal(SIGALRM, end_late);
     sigaction(SIGINT, &new, NULL);
   }
-  call->opened = call->told = cli_now_ms();
+  call->opened = call->reported = cli_now_ms();
   fnz_context_set_progress(call->ctx, follow, call);
 }
 

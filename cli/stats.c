@@ -22,7 +22,7 @@ static void note_unruled(void *user, const char *op) {
   call->unruled[i].nodes++;
 }
 
-static int stats_tell(cli_call *call) {
+static int stats_report(cli_call *call) {
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   fnz_status status = fnz_program_check_types(call->ctx, call->program, note_unruled, call);
   CLI_TRY(cli_check(call, status, call->operands[0]));
@@ -43,12 +43,12 @@ static int stats_tell(cli_call *call) {
   return cli_flush();
 }
 
-static int tell_method(cli_call *call) {
+static int report_method(cli_call *call) {
   printf("method ");
   cli_method_print(call);
-  return stats_tell(call);
+  return stats_report(call);
 }
 
 int cli_stats(cli_call *call) {
-  return cli_method_each(call, stats_tell, tell_method);
+  return cli_method_each(call, stats_report, report_method);
 }

@@ -27,7 +27,7 @@ static int choose_other(cli_call *call, const fnz_program **out) {
   return CLI_DONE;
 }
 
-static int verify_tell_json(cli_call *call) {
+static int verify_report_json(cli_call *call) {
   const fnz_verify_report *seen = &call->seen;
   fnzi_json_out *w = cli_json_begin(call);
   fnzi_json_out_flag(w, "equal", true);
@@ -90,7 +90,7 @@ int cli_verify(cli_call *call) {
     CLI_TRY(cli_check(call, status, call->operands[0]));
   }
   if (cli_has(call, CLI_JSON))
-    return verify_tell_json(call);
+    return verify_report_json(call);
   if (!cli_has(call, CLI_QUIET))
     cli_print_equal(call, stdout);
   if (call->talks)

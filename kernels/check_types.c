@@ -102,7 +102,7 @@ static fnz_status lower_args(fnzi_krn_checker *c, const fnzi_node *n, fnz_arg **
 /* --- What the rule says ----------------------------------------------------------------------- */
 /* A storage of its own, without an end, for each tensor that a call is made on: memory beyond a
  * window does not affect its type. */
-static void settle(const fnzi_krn_checker *c, const fnz_request *request) {
+static void lend_storages(const fnzi_krn_checker *c, const fnz_request *request) {
   FNZI_EACH_ARG(each, request->args, request->nargs) {
     fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
     if (!a)
@@ -168,7 +168,7 @@ static fnz_status ask(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_
     return by_row(c, route->row, request, out);
   /* As in eager, only a call on memory shows which results are views, and their windows. */
   char warning[FNZ_WARNING_BYTES];
-  settle(c, request);
+  lend_storages(c, request);
   fnz_status status =
       fnzi_mem_dispatch(c->m, c->ctx, request, out->handles, out->room, &out->count, warning);
   if (status != FNZ_OK)

@@ -285,7 +285,7 @@ fnz_status fnz_eager_to_dlpack(fnz_context *ctx, fnz_eager tensor, DLManagedTens
   }
   l->window->storage->lent++;
   if (m->stock.elsewhere)
-    status = m->stock.elsewhere->settle(m->stock.elsewhere->self, ctx);
+    status = m->stock.elsewhere->wait(m->stock.elsewhere->self, ctx);
   if (status != FNZ_OK) {
     (*out)->deleter(*out);
     *out = NULL;

@@ -197,7 +197,7 @@ fnz_status fnzi_check_target(fnz_context *ctx, fnzi_ints *s, const fnz_op *op,
     loop->slices = dim;
     return FNZ_OK;
   }
-  return fnzi_fail_for(ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+  return fnzi_fail_for(ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_OVERLAP, NULL,
                        "%s writes a tensor whose elements %s memory with each other, so the result "
                        "would depend on the order of the writes; clone() it first",
                        op->name, self == FNZI_OVERLAPS ? "share" : "may share");
@@ -231,7 +231,7 @@ fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geom
     }
   }
   return fnzi_fail_for(
-      ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+      ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_OVERLAP, NULL,
       "%s reads memory that it %s: an operand overlaps the written tensor; clone() "
       "the operand first",
       op->name, relation == FNZI_UNKNOWN ? "may be writing" : "writes");
@@ -249,7 +249,7 @@ fnz_status fnzi_check_alike(fnz_context *ctx, fnzi_ints *s, const fnz_op *op,
   if (!is_noticed(s, target, operand) || !fnzi_is_at_own_locations(target, operand) ||
       has_equal_strides(target, operand) || fnzi_int_is_empty(target))
     return FNZ_OK;
-  return fnzi_fail_for(ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+  return fnzi_fail_for(ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_OVERLAP, NULL,
                        "%s reads the memory that it writes with other dimensions or strides, which "
                        "PyTorch takes for another window; clone() the operand first",
                        op->name);

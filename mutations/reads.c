@@ -130,7 +130,7 @@ fnz_status fnzi_check_own_reads(fnz_context *ctx, const fnzi_mutation_call *c,
   size_t in_time = is_number(c, target) ? 1 : own_scattered(c, target);
   if (reads <= in_time || reads - in_time <= allowed_reads(c, written, target, resized))
     return FNZ_OK;
-  return fnzi_fail_for(ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+  return fnzi_fail_for(ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_OVERLAP, NULL,
                        "%s gets the tensor `%s`, which it writes, as another argument as well; "
                        "clone() that one",
                        c->op->name, written->name);
@@ -140,7 +140,7 @@ fnz_status fnzi_check_gaps(fnz_context *ctx, fnzi_ints *s, const fnz_op *op,
                            const fnzi_param *written, const fnz_geometry *target) {
   if (!fnzi_op_is_flat(op) || fnzi_int_is_dense(s, target))
     return FNZ_OK;
-  return fnzi_fail_for(ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+  return fnzi_fail_for(ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_UNSUPPORTED, NULL,
                        "%s walks over memory, and a tensor of `%s` has gaps there, into which it "
                        "would write; give it a contiguous one and copy_() that back",
                        op->name, written->name);

@@ -65,8 +65,8 @@ static fnz_status schema_compare(const fnzi_run_state *run, const fnz_op *op, co
 static fnz_status look_after(const witnesses *all, const fnz_op *op, const fnz_handle *outputs,
                              size_t count) {
   const fnz_backend *backend = all->run->backend;
-  bool can_tell = FNZI_BACKEND_HAS(backend, shares);
-  bool may_share = !fnzi_op_is_custom(op) || op->is_view || !can_tell;
+  bool can_share = FNZI_BACKEND_HAS(backend, shares);
+  bool may_share = !fnzi_op_is_custom(op) || op->is_view || !can_share;
   for (size_t i = 0; i < all->list.count; i++)
     FNZ_TRY(schema_compare(all->run, op, &all->list.data[i]));
   for (size_t k = 0; k < count && !may_share; k++)

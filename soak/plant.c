@@ -64,8 +64,8 @@ static bool is_limit(fnz_status status) {
 }
 
 /* A program that a reader or the check of types refuses is no mistake in meaning. */
-static fnz_status make_mistake(planter *pl, mistake *m, uint64_t place, uint64_t turn) {
-  m->planting = (fnzi_planting){.wanted = place, .state = turn};
+static fnz_status make_mistake(planter *pl, mistake *m, uint64_t place, uint64_t seed) {
+  m->planting = (fnzi_planting){.wanted = place, .state = seed};
   m->wrong = NULL;
   FNZ_TRY(read_copy(pl, &pl->text, pl->functional, &m->planting.p));
   fnz_status status = m->kind->plant(&m->planting);
@@ -86,7 +86,7 @@ static fnz_status make_mistake(planter *pl, mistake *m, uint64_t place, uint64_t
 }
 
 /* --- excuses --------------------------------------------------------------------------------- */
-static fnz_status tell_apart(planter *pl, const mistake *m, fnzi_plant_told *out) {
+static fnz_status judge_pair(planter *pl, const mistake *m, fnzi_plant_verdict *out) {
   const bool by_sizes = m->kind->excuse == SIZES;
   const fnzi_plant_pair pair = {
       .ctx = pl->ctx,
@@ -100,23 +100,23 @@ static fnz_status tell_apart(planter *pl, const mistake *m, fnzi_plant_told *out
                      m->kind->plant == fnzi_plant_assert_operator ||
                      m->kind->plant == fnzi_plant_assert_constant,
   };
-  return fnzi_plant_tell(&pair, by_sizes ? 4 * FNZI_PLANT_RUNS : FNZI_PLANT_RUNS, out);
+  return fnzi_plant_judge(&pair, by_sizes ? 4 * FNZI_PLANT_RUNS : FNZI_PLANT_RUNS, out);
 }
 
 static fnz_status excuse_of(planter *pl, const mistake *m, fnzi_fate *out) {
-  fnzi_plant_told told;
+  fnzi_plant_verdict verdict;
   bool is = m->kind->excuse != NEVER &&
             fnz_program_compare(pl->ctx, pl->functional, m->wrong, NULL) == FNZ_OK;
   *out = is ? FNZI_FATE_SAME : FNZI_FATE_MISSED;
   if (is || m->kind->excuse == NONE || m->kind->excuse == NEVER)
     return FNZ_OK;
-  FNZ_TRY(tell_apart(pl, m, &told));
-  if (told == FNZI_PLANT_APART)
+  FNZ_TRY(judge_pair(pl, m, &verdict));
+  if (verdict == FNZI_PLANT_APART)
     return FNZ_OK;
-  *out = told == FNZI_PLANT_ALIKE    ? FNZI_FATE_ALIKE
-         : told == FNZI_PLANT_BROKEN ? FNZI_FATE_REFUSED
-                                     : FNZI_FATE_UNRUN;
-  if (told == FNZI_PLANT_BROKEN)
+  *out = verdict == FNZI_PLANT_ALIKE    ? FNZI_FATE_ALIKE
+         : verdict == FNZI_PLANT_BROKEN ? FNZI_FATE_REFUSED
+                                        : FNZI_FATE_UNRUN;
+  if (verdict == FNZI_PLANT_BROKEN)
     return FNZ_OK;
   if (m->kind->excuse == RUN) {
     /* The same expressions, once both are functionalized again. */
@@ -164,11 +164,11 @@ static fnz_status judge(planter *pl, const mistake *m, fnzi_fate *out) {
 
 /* --- one kind -------------------------------------------------------------------------------- */
 /* FNZI_FATES: it gives no program. */
-static fnz_status try_place(planter *pl, size_t kind, uint64_t place, uint64_t turn,
+static fnz_status try_place(planter *pl, size_t kind, uint64_t place, uint64_t seed,
                             fnzi_fate *out) {
   mistake m = {.kind = &rows[kind]};
   *out = FNZI_FATES;
-  fnz_status status = make_mistake(pl, &m, place, turn);
+  fnz_status status = make_mistake(pl, &m, place, seed);
   if (status == FNZ_OK && m.wrong)
     status = judge(pl, &m, out);
   if (status == FNZ_OK && *out == FNZI_FATE_MISSED) {
@@ -186,9 +186,9 @@ static fnz_status try_place(planter *pl, size_t kind, uint64_t place, uint64_t t
 
 /* At one place, or at others where that gives no program that works; with pl->only at all of them
  * until one is missed. */
-static fnz_status try_kind(planter *pl, size_t kind, uint64_t turn, bool *missed) {
+static fnz_status try_kind(planter *pl, size_t kind, uint64_t seed, bool *missed) {
   enum { TRIES = 4, MOST_PLACES = 16 };
-  uint64_t places, state = turn ^ kind << 40, first = splitmix64(&state);
+  uint64_t places, state = seed ^ kind << 40, first = splitmix64(&state);
   fnzi_fate fate = FNZI_FATES, last = FNZI_FATES;
   fnzi_planting t = {.p = pl->copy, .wanted = UINT64_MAX};
   FNZ_TRY(rows[kind].plant(&t));
@@ -254,7 +254,7 @@ static fnz_status prepare(planter *pl, const fnz_program *p, bool *usable) {
   return is_limit(status) ? status : FNZ_OK;
 }
 
-fnz_status fnzi_planter_try(planter *pl, const fnz_program *p, uint64_t turn, bool *missed) {
+fnz_status fnzi_planter_try(planter *pl, const fnz_program *p, uint64_t seed, bool *missed) {
   bool usable;
   *missed = false;
   pl->counts.programs++;
@@ -264,7 +264,7 @@ fnz_status fnzi_planter_try(planter *pl, const fnz_program *p, uint64_t turn, bo
     bool here = false;
     if (pl->only >= 0 && (size_t)pl->only != kind)
       continue;
-    FNZ_TRY(try_kind(pl, kind, turn, &here));
+    FNZ_TRY(try_kind(pl, kind, seed, &here));
     *missed = *missed || here;
   }
   forget(pl);

@@ -78,6 +78,6 @@ void fnzi_planter_destroy(fnzi_planter *planter);
  * which of several places it is, and whatever the place leaves open. *missed: verification has
  * missed one. A program that cannot be functionalized is no failure. */
 FNZ_MUST_CHECK fnz_status fnzi_planter_try(fnzi_planter *planter, const fnz_program *p,
-                                           uint64_t turn, bool *missed);
+                                           uint64_t seed, bool *missed);
 
 #endif

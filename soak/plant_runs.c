@@ -172,8 +172,8 @@ static fnz_status run(const fnzi_plant_pair *pair, const fnz_program *p, bool or
   return out->status == FNZ_NO_MEMORY ? out->status : FNZ_OK;
 }
 
-static fnzi_plant_told runs_tell(const fnzi_plant_pair *pair, const fnz_arrays *inputs,
-                                 const outcome *a, const outcome *b) {
+static fnzi_plant_verdict runs_judge(const fnzi_plant_pair *pair, const fnz_arrays *inputs,
+                                     const outcome *a, const outcome *b) {
   if (pair->by_sizes && a->status != FNZ_OK)
     return a->of_sizes && b->status == FNZ_OK ? FNZI_PLANT_APART : FNZI_PLANT_NOTHING;
   if (pair->by_sizes && b->status != FNZ_OK)
@@ -191,7 +191,7 @@ static fnzi_plant_told runs_tell(const fnzi_plant_pair *pair, const fnz_arrays *
   return FNZI_PLANT_NOTHING;
 }
 
-static fnz_status run_both(const fnzi_plant_pair *pair, uint64_t seed, fnzi_plant_told *out) {
+static fnz_status run_both(const fnzi_plant_pair *pair, uint64_t seed, fnzi_plant_verdict *out) {
   outcome *a = fnzi_resize(pair->ctx, NULL, 0, 2 * sizeof *a), *b = a ? a + 1 : NULL;
   fnz_arrays *inputs = NULL;
   *out = FNZI_PLANT_NOTHING;
@@ -204,7 +204,7 @@ static fnz_status run_both(const fnzi_plant_pair *pair, uint64_t seed, fnzi_plan
     if (status == FNZ_OK)
       status = run(pair, pair->second, false, inputs, b);
     if (status == FNZ_OK)
-      *out = runs_tell(pair, inputs, a, b);
+      *out = runs_judge(pair, inputs, a, b);
   }
   fnz_arrays_destroy(inputs);
   fnz_arrays_destroy(a->arrays);
@@ -213,12 +213,12 @@ static fnz_status run_both(const fnzi_plant_pair *pair, uint64_t seed, fnzi_plan
   return status == FNZ_NO_MEMORY ? status : FNZ_OK;
 }
 
-fnz_status fnzi_plant_tell(const fnzi_plant_pair *pair, size_t runs, fnzi_plant_told *out) {
-  fnzi_plant_told told = FNZI_PLANT_NOTHING;
+fnz_status fnzi_plant_judge(const fnzi_plant_pair *pair, size_t runs, fnzi_plant_verdict *out) {
+  fnzi_plant_verdict verdict = FNZI_PLANT_NOTHING;
   *out = FNZI_PLANT_NOTHING;
   for (size_t seed = 0; seed < runs && *out != FNZI_PLANT_APART; seed++) {
-    FNZ_TRY(run_both(pair, seed, &told));
-    *out = told > *out ? told : *out;
+    FNZ_TRY(run_both(pair, seed, &verdict));
+    *out = verdict > *out ? verdict : *out;
   }
   return FNZ_OK;
 }

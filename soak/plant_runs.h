@@ -5,12 +5,12 @@
 #include <fnz/fnz.h>
 
 /* Each outweighs all earlier ones. */
-typedef enum fnzi_plant_told {
+typedef enum fnzi_plant_verdict {
   FNZI_PLANT_NOTHING, /* none of the runs came to an end */
   FNZI_PLANT_ALIKE,
   FNZI_PLANT_BROKEN, /* the second program fails where the first one works */
   FNZI_PLANT_APART
-} fnzi_plant_told;
+} fnzi_plant_verdict;
 
 /* The second program is functional. */
 typedef struct fnzi_plant_pair {
@@ -23,7 +23,7 @@ typedef struct fnzi_plant_pair {
   bool by_failures; /* the second one may not run where the first one fails */
 } fnzi_plant_pair;
 
-FNZ_MUST_CHECK fnz_status fnzi_plant_tell(const fnzi_plant_pair *pair, size_t runs,
-                                          fnzi_plant_told *out);
+FNZ_MUST_CHECK fnz_status fnzi_plant_judge(const fnzi_plant_pair *pair, size_t runs,
+                                           fnzi_plant_verdict *out);
 
 #endif

@@ -34,7 +34,7 @@ verdict fnzi_compare_refusals(judge *t, const fnzi_refusal *refused, fnz_status 
   t->refusal = e.kind ? e.kind : pass;
   if (pass == e.kind || (!pass && refusal_of_kernels(t) == e.kind))
     return FNZI_VERDICT_REFUSED;
-  if (refused->reason == FNZI_REASON_NO_WAY) /* eager goes on, to something else */
+  if (refused->reason == FNZI_REASON_NO_ROUTE) /* eager goes on, to something else */
     return e.kind ? FNZI_VERDICT_REFUSED : FNZI_VERDICT_BEYOND;
   /* Eager's kernel refuses a step that the result leaves out, as nothing depends on it: over
    * hashes, where there are no kernels, both are the same. */

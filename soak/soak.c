@@ -12,7 +12,7 @@ typedef struct soak {
   uint64_t done;
   size_t wrong;
   bool cancelled;
-  bool told[FNZI_PLANTS]; /* of mistakes: one of that kind */
+  bool reported[FNZI_PLANTS]; /* of mistakes: one of that kind */
 } soak;
 
 typedef struct part {
@@ -38,7 +38,7 @@ static unsigned checks_of(const fnzi_soak_options *o, uint64_t index) {
 /* --- What is found -------------------------------------------------------------------------------
  */
 
-static void soak_tell(part *p, uint64_t index, unsigned checks) {
+static void soak_report(part *p, uint64_t index, unsigned checks) {
   const fnzi_soak_options *o = p->all->options;
   fnzi_worker *w = &p->worker;
   fnz_buffer text = {0};
@@ -71,10 +71,10 @@ static size_t most_wrong(const soak *s) {
 /* One more is wrong; false when others were enough. */
 static bool is_wanted(soak *s, const fnzi_worker *w) {
   pthread_mutex_lock(&s->lock);
-  bool *told = w->planter ? &s->told[w->planter->missed] : NULL;
-  bool wanted = told ? !*told : s->wrong < most_wrong(s);
-  if (told)
-    *told = true;
+  bool *reported = w->planter ? &s->reported[w->planter->missed] : NULL;
+  bool wanted = reported ? !*reported : s->wrong < most_wrong(s);
+  if (reported)
+    *reported = true;
   s->wrong += wanted;
   pthread_mutex_unlock(&s->lock);
   return wanted;
@@ -99,7 +99,7 @@ static fnzi_verdict try_program(part *p, uint64_t index, unsigned checks) {
   const fnzi_soak_options *o = p->all->options;
   fnzi_worker *w = &p->worker;
   choices_start(&w->at_hand, o->seed, index);
-  w->turn = w->at_hand.state;
+  w->seed = w->at_hand.state;
   if (o->kind == FNZI_SOAK_GIVEN)
     w->given = o->given[index % o->ngiven];
   if (w->planter)
@@ -137,7 +137,7 @@ static void run_part(part *p) {
       return;
     }
     if (is_wrong && is_wanted(p->all, &p->worker))
-      soak_tell(p, o->first + i, checks);
+      soak_report(p, o->first + i, checks);
     if (!go_on(p))
       return;
   }

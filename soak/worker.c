@@ -60,7 +60,7 @@ static fnzi_verdict try_plants(fnzi_worker *w, choices *c, fnzi_random_counts *c
   bool missed;
   if (!program && draw_any(w, c, counts, p) != FNZ_OK)
     return fnzi_judge_nothing(w->judge);
-  if (fnzi_planter_try(w->planter, program ? program : *p, w->turn, &missed) != FNZ_OK)
+  if (fnzi_planter_try(w->planter, program ? program : *p, w->seed, &missed) != FNZ_OK)
     return fnzi_judge_nothing(w->judge);
   return missed ? fnzi_judge_wrong(w->judge, fnzi_plant_name(w->planter->missed), "%s",
                                    w->planter->what)

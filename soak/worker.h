@@ -18,7 +18,7 @@ typedef struct fnzi_worker {
   fnzi_soak_kind kind;           /* of programs that are drawn */
   fnzi_planter *planter;         /* NULL: programs are compared as they are */
   const fnz_program *given;      /* of FNZI_SOAK_GIVEN: the program at hand */
-  uint64_t turn;                 /* of the planter */
+  uint64_t seed;                 /* of the planter */
   uint64_t draws[FNZI_VERDICTS]; /* for the last program of unknown sizes, at choices of sizes */
   choices at_hand, tried;        /* of the program that is judged; of a smaller one */
 } fnzi_worker;

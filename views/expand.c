@@ -59,7 +59,7 @@ static fnz_status check_has_first(const fnzi_reverse *r) {
     const bool grew = d < added || !fnzi_int_same(size, fnzi_int_size(r->base, d - added));
     if (grew && !fnzi_int_is_number(size) && !fnzi_int_is_less(s, fnzi_int_of(0), size) &&
         !fnzi_int_require_not(s, size, 0, "memory is written through a dimension that grew"))
-      return fnzi_fail_for(r->emit->arena->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+      return fnzi_fail_for(r->emit->arena->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_UNSUPPORTED, NULL,
                            "expand: this writes memory through dimension %u of size %s, which may "
                            "be 0; assert that it is not",
                            d, FNZI_PUT(s, size));

@@ -77,7 +77,7 @@ fnzi_view_facts fnzi_view_describe(const fnzi_view *view) {
 
 /* Strides and offsets that no element uses may have any value in a file, and their products too.
  * They become 0 where they have no word. */
-static fnz_status settle(const fnzi_forward *w, fnz_geometry *g) {
+static fnz_status zero_unused(const fnzi_forward *w, fnz_geometry *g) {
   int64_t *strides = (int64_t *)(uintptr_t)g->strides; /* the rule's own */
   const bool is_empty = fnzi_int_is_empty(g);
   bool fits = true;
@@ -112,7 +112,7 @@ static fnz_status open_windows(fnzi_int_space in, const fnzi_view *view, const f
     for (uint32_t d = 0; d < g->rank; d++)
       none |= g->sizes[d] == INT64_MIN || g->strides[d] == INT64_MIN;
     if (none)
-      FNZ_TRY(settle(w, &w->out[k]));
+      FNZ_TRY(zero_unused(w, &w->out[k]));
   }
   return FNZ_OK;
 }

@@ -167,7 +167,7 @@ static fnz_status measure(fnz_context *ctx, const fnz_program *program, double *
   return FNZ_OK;
 }
 
-static fnz_status tell(fnz_context *ctx, const char *name, const fnz_program *traced) {
+static fnz_status report(fnz_context *ctx, const char *name, const fnz_program *traced) {
   fnz_program *program;
   double least;
   FNZ_TRY(fnz_functionalize(ctx, traced, NULL, &program));
@@ -180,28 +180,28 @@ static fnz_status tell(fnz_context *ctx, const char *name, const fnz_program *tr
   return status;
 }
 
-static fnz_status tell_shape(fnz_context *ctx, const shape *s, size_t n) {
+static fnz_status report_shape(fnz_context *ctx, const shape *s, size_t n) {
   fnz_program *traced;
   FNZ_TRY(build(ctx, s, n, &traced));
-  fnz_status status = tell(ctx, s->name, traced);
+  fnz_status status = report(ctx, s->name, traced);
   fnz_program_destroy(traced);
   return status;
 }
 
-static fnz_status tell_file(fnz_context *ctx, const char *path) {
+static fnz_status report_file(fnz_context *ctx, const char *path) {
   fnz_program *traced;
   FNZ_TRY(fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &traced));
-  fnz_status status = tell(ctx, path, traced);
+  fnz_status status = report(ctx, path, traced);
   fnz_program_destroy(traced);
   return status;
 }
 
 /* From `first` on, ten times as many each time. */
-static fnz_status tell_shapes(fnz_context *ctx, size_t first, size_t last, const char *only) {
+static fnz_status report_shapes(fnz_context *ctx, size_t first, size_t last, const char *only) {
   for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
     for (size_t n = first; n <= last; n *= 10)
       if (!only || strcmp(only, shapes[k].name) == 0)
-        FNZ_TRY(tell_shape(ctx, &shapes[k], n));
+        FNZ_TRY(report_shape(ctx, &shapes[k], n));
   return FNZ_OK;
 }
 
@@ -212,9 +212,9 @@ int main(int argc, char **argv) {
   if (fnz_context_create(NULL, &ctx) != FNZ_OK)
     return EXIT_FAILURE;
   if (argc < 2 || n >= 1000)
-    status = tell_shapes(ctx, argc > 2 ? n : 1000, n ? n : 100000, argc > 2 ? argv[2] : NULL);
+    status = report_shapes(ctx, argc > 2 ? n : 1000, n ? n : 100000, argc > 2 ? argv[2] : NULL);
   for (int k = 1; n == 0 && status == FNZ_OK && k < argc; k++)
-    status = tell_file(ctx, argv[k]);
+    status = report_file(ctx, argv[k]);
   if (status != FNZ_OK)
     fprintf(stderr, "%s\n", fnz_last_error(ctx)->message);
   fnz_context_destroy(ctx);

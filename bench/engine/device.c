@@ -309,8 +309,8 @@ static fnz_status measure_product(bench *b, const row *r, figures *f) {
 
 /* --- Telling ------------------------------------------------------------------------------------
  */
-static void tell(const char *name, uint64_t bytes, double flops, const figures *f,
-                 const figures *copy, const figures *product) {
+static void report(const char *name, uint64_t bytes, double flops, const figures *f,
+                   const figures *copy, const figures *product) {
   printf(
       "{\"name\": \"%s\", \"bytes\": %llu, \"flops\": %.0f, \"call_us\": %.3f, \"cpu_us\": %.3f, "
       "\"stream_us\": %.3f, \"issue_us\": %.3f",
@@ -374,7 +374,7 @@ static fnz_status run_row(bench *b, const row *r) {
   if (status == FNZ_OK)
     status = measure_copy(b, bytes, &copy);
   if (status == FNZ_OK)
-    tell(r->name, bytes, flops, &f, &copy, &product);
+    report(r->name, bytes, flops, &f, &copy, &product);
   return status;
 }
 
@@ -389,7 +389,7 @@ static fnz_status run_file(bench *b, const char *path) {
   uint64_t bytes = b->bytes;
   close_program(b);
   if (status == FNZ_OK)
-    tell(path, bytes, 0, &f, &none, &none);
+    report(path, bytes, 0, &f, &none, &none);
   return status;
 }
 

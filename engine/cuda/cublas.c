@@ -172,8 +172,8 @@ static fnz_status cublas_describe(const builder *m) {
     return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
                      "cuBLASLt takes no result whose columns lie one after the other beside "
                      "something added whose rows do");
-  FNZ_TRY(set_product(m, TURN_A, transposes_a ? TURNED : AS_IT_LIES));
-  FNZ_TRY(set_product(m, TURN_B, transposes_b ? TURNED : AS_IT_LIES));
+  FNZ_TRY(set_product(m, TRANSPOSE_A, transposes_a ? TRANSPOSED : AS_IT_LIES));
+  FNZ_TRY(set_product(m, TRANSPOSE_B, transposes_b ? TRANSPOSED : AS_IT_LIES));
   if (!p->has_bias)
     return FNZ_OK;
   FNZ_TRY(set_product(m, EPILOGUE, EPILOGUE_BIAS));

@@ -10,7 +10,7 @@
 
 enum {
   THREADS = FNZI_CUDA_SET_THREADS,
-  UNDER_WAY = 64,         /* bytes that a thread loads before it computes */
+  IN_FLIGHT = 64,         /* bytes that a thread loads before it computes */
   MOST_AHEAD = 4,         /* vectors */
   MANY_BUNCHES = 1 << 18, /* fewer keep a GPU at work one at a time */
   LAST = FNZI_CUDA_SET_WORDS
@@ -154,7 +154,7 @@ static fnz_status open_flat(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_c
   for (uint32_t k = 0; k < group->nlanes; k++)
     if (!group->lanes[k].stores)
       bytes += fnzi_cuda_lane_cell(f->g, k) * f->width;
-  int ahead = bytes ? (int)(UNDER_WAY / bytes) : 1;
+  int ahead = bytes ? (int)(IN_FLIGHT / bytes) : 1;
   f->ahead = f->vectors < MANY_BUNCHES || ahead < 1 ? 1 : ahead > MOST_AHEAD ? MOST_AHEAD : ahead;
   return FNZ_OK;
 }

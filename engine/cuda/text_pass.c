@@ -10,7 +10,7 @@
 enum {
   MOST_KEPT = 128,   /* bytes of a thread: 32 registers */
   MOST_AT_ONCE = 32, /* elements that a thread computes without a loop */
-  UNDER_WAY = 64,    /* bytes that a thread loads before it computes */
+  IN_FLIGHT = 64,    /* bytes that a thread loads before it computes */
   MOST_AHEAD = 8     /* vectors */
 };
 
@@ -279,7 +279,7 @@ fnz_status fnzi_cuda_team_close_pass(fnzi_cuda_team *t, bool stores) {
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     bytes += loads(&p, k) && !t->kept[k] ? bytes_of(t, k) : 0;
   int most = t->keeps_row ? t->iterations : t->iterations < MOST_AHEAD ? t->iterations : MOST_AHEAD;
-  int64_t ahead = bytes ? UNDER_WAY / bytes : most;
+  int64_t ahead = bytes ? IN_FLIGHT / bytes : most;
   ahead = ahead < 1 ? 1 : ahead > most ? most : ahead;
   while (t->keeps_row && t->iterations % ahead != 0)
     ahead--;

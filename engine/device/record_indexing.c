@@ -158,7 +158,7 @@ static fnz_status describe(fnzi_dev_recording *r, const fnzi_krn_picking *p, pic
 /* Memory of the step with a number of each place, as one operand more. */
 static fnz_status indexing_add_scratch(fnzi_dev_recording *r, picked *p, int64_t count,
                                        void **out) {
-  FNZ_TRY(fnzi_krn_room_take(r->recorded, count, sizeof(int64_t), out));
+  FNZ_TRY(fnzi_krn_scratch_take(r->recorded, count, sizeof(int64_t), out));
   (void)fnzi_dev_record_locate(*out, &p->operands[p->noperands++]);
   return FNZ_OK;
 }

@@ -69,7 +69,7 @@ static fnz_status open_machine(fnzi_val *v) {
   v->kernels = (fnzi_krn_kernels){.rows = cpu->kernels->rows, .runs = cpu->kernels->runs};
   v->elsewhere = (fnzi_krn_elsewhere){.self = v,
                                       .ordinal = v->device.device,
-                                      .settle = fnzi_val_done,
+                                      .wait = fnzi_val_done,
                                       .take = fnzi_val_allocate,
                                       .give = fnzi_val_free,
                                       .clear = fnzi_val_clear,

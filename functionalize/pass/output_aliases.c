@@ -147,7 +147,7 @@ fnz_status fnzi_pass_outputs_alias(fnzi_pass *p, fnzi_pass_output_list *out) {
   if (!tied)
     return FNZ_OK;
   fnzi_node_place(p->from, tied->node.graph, tied->node.node, place);
-  return fnzi_fail_for(p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, place,
+  return fnzi_fail_for(p->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_UNSUPPORTED, place,
                        "its result is memory of another tensor of the caller at some sizes and a "
                        "copy at others, and the program returns it; clone() it");
 }

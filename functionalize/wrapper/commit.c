@@ -115,7 +115,7 @@ static bool can_carry(fnzi_wrap_alias *const *links, size_t n) {
 }
 
 fnz_status fnzi_wrap_refuse_repeating_root(fnz_wrapper *wrapper, const char *what) {
-  return fnzi_fail_for(wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+  return fnzi_fail_for(wrapper->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_OVERLAP, NULL,
                        "%s writes memory that comes in as a tensor which shows elements in several "
                        "places, and the value of that input has one for each place; pass a clone() "
                        "of that input",
@@ -265,7 +265,7 @@ fnz_status fnzi_wrap_write(fnzi_wrap_alias *target, fnzi_value_ref *value) {
   fnz_wrapper *wrapper = target->storage->wrapper;
   if (target->storage->maybe_aliased)
     return fnzi_fail_for(
-        wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+        wrapper->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_UNSUPPORTED, NULL,
         "this writes memory that a result of a %s may share or not; clone() what its "
         "body returns",
         target->storage->maybe_aliased);

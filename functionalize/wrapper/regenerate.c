@@ -172,7 +172,7 @@ fnz_status fnzi_wrap_follow_link(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
 
 fnz_status fnzi_wrap_no_path(const fnzi_wrap_alias *a) {
   return fnzi_fail_for(
-      a->storage->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+      a->storage->wrapper->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_UNSUPPORTED, NULL,
       "%s reaches memory by strides that no view of its base describes, and the base "
       "does not fill its memory; clone() the base first",
       a->view_call ? a->view_call->call.op->name : "a resized tensor");

@@ -181,7 +181,7 @@ static fnz_status refuse_tied(const fnzi_wrap_alias *target) {
     stop_at_ties(s->wrapper, s->tied);
   if (s->is_loose)
     fnzi_ints_stop_at(s->wrapper->ints, s->loose_at);
-  return fnzi_fail_for(s->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+  return fnzi_fail_for(s->wrapper->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_UNSUPPORTED, NULL,
                        "this writes memory that a reshape() or contiguous() before it shares at "
                        "some sizes and copies at others; clone() what that returns");
 }
@@ -225,7 +225,7 @@ static fnz_status check_inside(fnz_wrapper *wrapper, const char *what, const fnz
   if (fnzi_int_is_empty(window) ||
       (!fnzi_int_is_less(s, low, root->low) && !fnzi_int_is_less(s, root->high, high)))
     return FNZ_OK;
-  return fnzi_fail_for(wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_BOUNDS, NULL,
+  return fnzi_fail_for(wrapper->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_BOUNDS, NULL,
                        "%s reaches bytes %s to %s of a storage that has %s to %s", what,
                        FNZI_PUT(s, low), FNZI_PUT(s, high), FNZI_PUT(s, root->low),
                        FNZI_PUT(s, root->high));

@@ -204,7 +204,7 @@ fnz_status fnzi_wrap_read(fnzi_wrap_alias *window, fnzi_value_ref **out) {
   fnz_wrapper *wrapper = window->storage->wrapper;
   if (window->storage->poisoned)
     return fnzi_fail_for(
-        wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+        wrapper->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_UNSUPPORTED, NULL,
         "the first iteration of a %s wrote this memory, if there was one; give the "
         "loop a clone() of it",
         window->storage->poisoned);

@@ -83,7 +83,7 @@ static fnz_status copy_slices(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor
   slice.sizes = sizes;
   if (fnzi_oracle_relate_self(wrapper->ints, &slice, FNZI_MUCH_WORK) != FNZI_DISJOINT)
     return fnzi_fail_for(
-        wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+        wrapper->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_OVERLAP, NULL,
         "%s writes a tensor whose elements share memory with each other, in an order "
         "that neither a scatter has nor slices of it; clone() it first",
         op->name);

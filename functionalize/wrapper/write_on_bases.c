@@ -18,7 +18,7 @@ typedef struct bases {
 } bases;
 
 static fnz_status on_bases_refuse(const bases *b, const char *why) {
-  return fnzi_fail_for(b->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+  return fnzi_fail_for(b->wrapper->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_OVERLAP, NULL,
                        "%s writes two arguments that share memory, and %s; clone() one of them",
                        b->c->call.op->name, why);
 }

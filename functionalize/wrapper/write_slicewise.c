@@ -10,7 +10,7 @@ fnz_status fnzi_wrap_check_slack(fnz_wrapper *wrapper, const fnz_op *op) {
   if (!wrapper->slack || *wrapper->slack >= 0)
     return FNZ_OK;
   return fnzi_fail_for(
-      wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_LIMIT, NULL,
+      wrapper->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_LIMIT, NULL,
       "%s writes a tensor that shows elements in several places, one slice after the "
       "other, and the program would become more than %d nodes for each of its own and "
       "%zu; write a clone() of the tensor, or fewer slices",

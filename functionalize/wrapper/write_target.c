@@ -47,7 +47,7 @@ bool fnzi_wrap_has_words(const fnz_arg *args, size_t count) {
 }
 
 fnz_status fnzi_wrap_refuse_sizes(fnz_wrapper *wrapper, const fnz_op *op) {
-  return fnzi_fail_for(wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+  return fnzi_fail_for(wrapper->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_UNSUPPORTED, NULL,
                        "%s writes in an order, or memory, that depends on the sizes; export the "
                        "program with fixed sizes",
                        op->name);
@@ -125,7 +125,7 @@ static fnz_status resize_beyond(fnz_wrapper *wrapper, const fnz_op *op, fnz_tens
   fnz_arg args[2] = {{0}};
   if (!fnzi_is_dense(&root->geometry) || root->geometry.offset || to->dtype != flat.dtype)
     return fnzi_fail_for(
-        wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+        wrapper->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_UNSUPPORTED, NULL,
         "%s makes a tensor larger whose base does not fill its memory; allocate the "
         "larger tensor first",
         op->name);

@@ -184,7 +184,7 @@ fnz_status fnzi_wrap_twin_check_resized(const fnzi_wrap_twin_call *c, const fnzi
             fnzi_wrap_overlap_as(s->target, resized, c->slots[k].target);
   if (!meets)
     return FNZ_OK;
-  return fnzi_fail_for(c->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+  return fnzi_fail_for(c->wrapper->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_OVERLAP, NULL,
                        "%s resizes `%s`, which then lies over another argument; clone() that one "
                        "first, or write into a tensor of the result's sizes",
                        c->call.op->name, s->param->name);

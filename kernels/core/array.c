@@ -305,8 +305,7 @@ void fnzi_krn_storage_release(fnz_context *ctx, fnzi_krn_storage *s) {
   if (s->end) {
     /* Kernels may be at work in it. The next call that waits reports a failure there. */
     const fnz_error had = ctx->error;
-    if (s->stock->elsewhere &&
-        s->stock->elsewhere->settle(s->stock->elsewhere->self, ctx) != FNZ_OK)
+    if (s->stock->elsewhere && s->stock->elsewhere->wait(s->stock->elsewhere->self, ctx) != FNZ_OK)
       ctx->error = had;
     s->end(s->owner);
   }

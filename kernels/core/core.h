@@ -25,7 +25,7 @@ typedef struct fnzi_krn_elsewhere {
   void *self;
   int ordinal; /* of the device */
   /* Nothing is at work any more, whether or not that failed. */
-  fnz_status (*settle)(void *self, fnz_context *ctx);
+  fnz_status (*wait)(void *self, fnz_context *ctx);
   /* At a multiple of 16 bytes; `bytes` is not 0. */
   fnz_status (*take)(void *self, fnz_context *ctx, size_t bytes, unsigned char **out);
   void (*give)(void *self, unsigned char *data, size_t bytes);

@@ -1,7 +1,7 @@
 /* dense.c - plain memory for kernels: arguments as row-major elements, and room for results. */
 #include "kernels/core/window.h"
 
-fnz_status fnzi_krn_room_take(fnzi_krn_call *call, int64_t count, size_t cell, void **out) {
+fnz_status fnzi_krn_scratch_take(fnzi_krn_call *call, int64_t count, size_t cell, void **out) {
   size_t bytes;
   if (!call->record)
     return fnzi_arena_take(&call->scratch, (size_t)count, cell, out);
@@ -14,7 +14,7 @@ fnz_status fnzi_krn_room_take(fnzi_krn_call *call, int64_t count, size_t cell, v
 static fnz_status dense_window(fnzi_krn_call *call, const fnz_geometry *like, fnz_dtype dtype,
                                size_t cell, fnzi_krn_window *out) {
   void *data;
-  FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(like), cell, &data));
+  FNZ_TRY(fnzi_krn_scratch_take(call, fnz_geometry_numel(like), cell, &data));
   out->dtype = dtype;
   out->rank = like->rank;
   out->cell = cell;
@@ -108,7 +108,7 @@ fnz_status fnzi_krn_window_widen(fnzi_krn_call *call, const fnzi_krn_window *w,
   void *room;
   for (uint32_t i = 0; i < w->rank; i++)
     count *= w->sizes[i];
-  FNZ_TRY(fnzi_krn_room_take(call, count, sizeof(float), &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, count, sizeof(float), &room));
   fnzi_krn_window_dense(out, FNZ_F32, w->rank, w->sizes, room);
   return fnzi_krn_window_assign(call, out, w, false);
 }
@@ -140,37 +140,37 @@ fnz_status fnzi_krn_result_get_as(fnzi_krn_call *call, size_t k, fnz_dtype dtype
 
 /* --- Channels last ----------------------------------------------------------------------- */
 /* Finds the array with its channels behind the `spatial` last dimensions. */
-static fnz_status dense_turn(fnzi_krn_call *call, const fnzi_krn_array *array, uint32_t spatial,
-                             const fnzi_krn_array **out) {
+static fnz_status dense_permute(fnzi_krn_call *call, const fnzi_krn_array *array, uint32_t spatial,
+                                const fnzi_krn_array **out) {
   const fnz_geometry *from = &array->place;
   uint32_t channels = from->rank - 1 - spatial;
   int64_t *sizes, *strides;
-  fnzi_krn_array *turned;
-  FNZI_NEW(&call->scratch, 1, &turned);
+  fnzi_krn_array *permuted;
+  FNZI_NEW(&call->scratch, 1, &permuted);
   FNZI_NEW(&call->scratch, from->rank, &sizes);
   FNZI_NEW(&call->scratch, from->rank, &strides);
   for (uint32_t d = 0; d < from->rank; d++) {
     uint32_t of = d < channels ? d : d + 1 == from->rank ? channels : d + 1;
     sizes[d] = from->sizes[of], strides[d] = from->strides[of];
   }
-  *turned = *array;
-  turned->place.sizes = sizes, turned->place.strides = strides;
-  *out = turned;
+  *permuted = *array;
+  permuted->place.sizes = sizes, permuted->place.strides = strides;
+  *out = permuted;
   return FNZ_OK;
 }
 
 fnz_status fnzi_krn_channels_last_get_as(fnzi_krn_call *call, const fnzi_krn_array *array,
                                          uint32_t spatial, fnz_dtype dtype, const void **out) {
-  const fnzi_krn_array *turned;
-  FNZ_TRY(dense_turn(call, array, spatial, &turned));
-  return fnzi_krn_dense_get_as(call, turned, dtype, out);
+  const fnzi_krn_array *permuted;
+  FNZ_TRY(dense_permute(call, array, spatial, &permuted));
+  return fnzi_krn_dense_get_as(call, permuted, dtype, out);
 }
 
 fnz_status fnzi_krn_channels_last_result(fnzi_krn_call *call, size_t k, uint32_t spatial,
                                          fnz_dtype dtype, void **out) {
-  const fnzi_krn_array *turned;
-  FNZ_TRY(dense_turn(call, call->outputs[k], spatial, &turned));
-  return result_of(call, turned, dtype, out);
+  const fnzi_krn_array *permuted;
+  FNZ_TRY(dense_permute(call, call->outputs[k], spatial, &permuted));
+  return result_of(call, permuted, dtype, out);
 }
 
 int64_t fnzi_krn_channels_last_pitch(const fnz_geometry *g, uint32_t spatial) {

@@ -46,7 +46,8 @@ static fnz_status take_room(fnzi_krn_call *call, const fnzi_krn_recorded_sort *r
                             const void **keys, const void **places) {
   void *data[2];
   for (int k = 0; k < 2; k++)
-    FNZ_TRY(fnzi_krn_room_take(call, recorded->rows * recorded->length, sizeof(int64_t), &data[k]));
+    FNZ_TRY(
+        fnzi_krn_scratch_take(call, recorded->rows * recorded->length, sizeof(int64_t), &data[k]));
   *keys = data[0], *places = data[1];
   return FNZ_OK;
 }

@@ -64,7 +64,7 @@ void fnzi_krn_window_dense(fnzi_krn_window *out, fnz_dtype dtype, uint32_t rank,
   fnzi_contiguous_strides(sizes, rank, out->strides);
 }
 
-static void window_turn(fnzi_krn_window *w, const uint32_t *order) {
+static void window_permute(fnzi_krn_window *w, const uint32_t *order) {
   const fnzi_krn_window old = *w;
   for (uint32_t d = 0; d < w->rank; d++) {
     w->sizes[d] = old.sizes[order[d]];
@@ -76,8 +76,8 @@ void fnzi_krn_windows_in_order(const fnz_geometry *target, const fnz_geometry *s
                                fnzi_krn_window *to, fnzi_krn_window *from) {
   uint32_t order[FNZ_MAX_RANK];
   fnzi_loop_order(target, &source, 1, order);
-  window_turn(to, order);
-  window_turn(from, order);
+  window_permute(to, order);
+  window_permute(from, order);
 }
 
 void fnzi_krn_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,

@@ -91,8 +91,8 @@ typedef struct fnzi_krn_recorder {
 } fnzi_krn_recorder;
 
 /* Room for elements that last as long as the call, not initialised. */
-FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_krn_room_take(fnzi_krn_call *call, int64_t count,
-                                                         size_t cell, void **out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_krn_scratch_take(fnzi_krn_call *call, int64_t count,
+                                                            size_t cell, void **out);
 
 void fnzi_krn_window_of(const fnzi_krn_array *array, fnzi_krn_window *out);
 /* A tensor without dimensions counts as a vector of one. */

@@ -11,8 +11,8 @@
 
 #include <math.h>
 
-/* The room of fnzi_row_panels_room() for a product of a tile: both factors may be brought. */
-enum { TILE = 64, PANEL_CELLS = FNZI_PANEL_MOST_ROOM };
+/* The room of fnzi_row_panels_scratch() for a product of a tile: both factors may be brought. */
+enum { TILE = 64, PANEL_CELLS = FNZI_PANEL_MOST_SCRATCH };
 _Static_assert((int)TILE <= (int)FNZI_PANEL_ROWS, "a tile is one panel");
 
 /* An operand by batch index: strides in elements, `share` heads read one. */
@@ -360,7 +360,7 @@ static fnz_status open_dropout(fnzi_krn_call *call, attention *a) {
   const double left = a->dtype == FNZ_F64 ? 1 - p : (double)(float)(1 - p);
   a->kept_factor = p == 1 ? 0 : 1 / left;
   void *kept;
-  FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(&all), 1, &kept));
+  FNZ_TRY(fnzi_krn_scratch_take(call, fnz_geometry_numel(&all), 1, &kept));
   a->kept = kept;
   if (p == 1 && call->record)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "dropout_p is 1: nothing is drawn");

@@ -208,7 +208,7 @@ static fnz_status bag_record_largest(recording *t, const bags *o) {
   if (kept)
     FNZ_TRY(fnzi_krn_result_get_as(call, 3, FNZ_I64, &rows));
   else
-    FNZ_TRY(fnzi_krn_room_take(call, count, sizeof(int64_t), &rows));
+    FNZ_TRY(fnzi_krn_scratch_take(call, count, sizeof(int64_t), &rows));
   fnzi_cpu_reals_window(&y, count, &t->windows[3]);
   fnzi_krn_window_dense(&t->windows[4], FNZ_I64, 1, &count, rows);
   FNZ_TRY(bag_record(t, "bag_largest", count, 5, 2, false));

@@ -54,7 +54,7 @@ static fnz_status record_range(fnzi_krn_call *call, const fnzi_cpu_reals *x, int
   fnzi_cpu_recording t = {.f = {.checks = true}};
   fnzi_krn_window to, number;
   void *room;
-  FNZ_TRY(fnzi_krn_room_take(call, ends, sizeof(double), &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, ends, sizeof(double), &room));
   *out = room;
   fnzi_cpu_record_reals(&t, x, count);
   fnzi_cpu_record_window(&t, FNZ_F64, ends, room);

@@ -20,9 +20,9 @@ typedef struct fnzi_cpu_conv_plan fnzi_cpu_conv_plan;
 
 /* Bytes: of the weight in oneDNN's layout (0: as it lies in plain memory), and of scratch memory.
  */
-typedef struct fnzi_cpu_conv_room {
+typedef struct fnzi_cpu_conv_bytes {
   size_t weight, scratch;
-} fnzi_cpu_conv_room;
+} fnzi_cpu_conv_bytes;
 
 /* out: NULL when oneDNN has no implementation for these numbers; ends with
  * fnzi_cpu_conv_plan_end(). */
@@ -30,7 +30,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_plan_make(fnz_context *ctx, const fnzi_m
                                                   bool has_bias, fnzi_cpu_conv_plan **out);
 void fnzi_cpu_conv_plan_end(fnz_context *ctx, fnzi_cpu_conv_plan *p);
 bool fnzi_cpu_conv_plan_serves(const fnzi_cpu_conv_plan *p, const fnzi_meta_conv *c, bool has_bias);
-fnzi_cpu_conv_room fnzi_cpu_conv_plan_room(const fnzi_cpu_conv_plan *p);
+fnzi_cpu_conv_bytes fnzi_cpu_conv_plan_bytes(const fnzi_cpu_conv_plan *p);
 
 /* Says that a weight in the layout of one plan is in that of the other. */
 bool fnzi_cpu_conv_plan_shares_weight(const fnzi_cpu_conv_plan *a, const fnzi_cpu_conv_plan *b);
@@ -58,8 +58,8 @@ static inline bool fnzi_cpu_conv_keeps_weight(const fnzi_krn_call *call) {
 }
 /* Room for the weight in another order; *has: an earlier run has put it there. If nothing is
  * kept, it is scratch memory. */
-FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_weight_room(fnzi_krn_call *call, size_t bytes, void **out,
-                                                    bool *has);
+FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_weight_ordered(fnzi_krn_call *call, size_t bytes,
+                                                       void **out, bool *has);
 
 /* --- conv_crop.c --------------------------------------------------------------------------- */
 /* The same convolution with a smaller kernel, its weights in scratch memory; itself where none is.

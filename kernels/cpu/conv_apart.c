@@ -80,14 +80,15 @@ static fnz_status apart_open_product(fnzi_krn_call *call, apart *a, const float 
                                   .b = {.row = n, .col = 1},
                                   .c_row = n,
                                   .alpha = 1};
-  FNZ_TRY(fnzi_cpu_conv_weight_room(call, (size_t)(n * c->in_channels) * sizeof(float), &moved,
-                                    &is_moved));
+  FNZ_TRY(fnzi_cpu_conv_weight_ordered(call, (size_t)(n * c->in_channels) * sizeof(float), &moved,
+                                       &is_moved));
   if (!is_moved)
     move_channels(c, weight, moved);
   a->product.b.data = moved;
   a->product.order = fnzi_cpu_product_order(&a->product, &a->product.a, &a->product.b);
-  FNZ_TRY(fnzi_cpu_product_room(call, &a->product, &a->product.room));
-  FNZ_TRY(fnzi_krn_room_take(call, a->product.m * n * fnzi_cpu_lanes(call), sizeof(float), &parts));
+  FNZ_TRY(fnzi_cpu_product_scratch(call, &a->product, &a->product.room));
+  FNZ_TRY(
+      fnzi_krn_scratch_take(call, a->product.m * n * fnzi_cpu_lanes(call), sizeof(float), &parts));
   a->parts = parts;
   return FNZ_OK;
 }

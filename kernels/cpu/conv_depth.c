@@ -63,7 +63,7 @@ fnz_status fnzi_cpu_conv_depth(fnzi_krn_call *call, const fnzi_meta_conv *c,
   depth d = {.c = c, .o = *o};
   void *room;
   d.span = c->out[0] - 1 + (c->kernel[0] - 1) * c->dilation[0] + 1 + TILE;
-  FNZ_TRY(fnzi_krn_room_take(call, d.span * fnzi_cpu_lanes(call), sizeof(float), &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, d.span * fnzi_cpu_lanes(call), sizeof(float), &room));
   d.room = room;
   fnzi_cpu_rows_spread(call, c->batch * c->out_channels, c->out[0] * c->kernel[0] / PIECE + d.span,
                        conv_depth_fill_line, &d);

@@ -77,7 +77,7 @@ static void end_ordered(fnz_context *ctx, void *data) {
   fnzi_free(ctx, o, o->bytes);
 }
 
-fnz_status fnzi_cpu_conv_weight_room(fnzi_krn_call *call, size_t bytes, void **out, bool *has) {
+fnz_status fnzi_cpu_conv_weight_ordered(fnzi_krn_call *call, size_t bytes, void **out, bool *has) {
   if (!fnzi_cpu_conv_keeps_weight(call))
     return fnzi_arena_take(&call->scratch, bytes, 1, out);
   ordered *o = call->own->data;

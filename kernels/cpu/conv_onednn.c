@@ -201,9 +201,9 @@ bool fnzi_cpu_conv_plan_shares_weight(const fnzi_cpu_conv_plan *a, const fnzi_cp
   return dnnl_memory_desc_equal(&a->weight, &b->weight);
 }
 
-fnzi_cpu_conv_room fnzi_cpu_conv_plan_room(const fnzi_cpu_conv_plan *p) {
-  return (fnzi_cpu_conv_room){p->reorder ? dnnl_memory_desc_get_size(&p->weight) : 0,
-                              dnnl_memory_desc_get_size(&p->scratch)};
+fnzi_cpu_conv_bytes fnzi_cpu_conv_plan_bytes(const fnzi_cpu_conv_plan *p) {
+  return (fnzi_cpu_conv_bytes){p->reorder ? dnnl_memory_desc_get_size(&p->weight) : 0,
+                               dnnl_memory_desc_get_size(&p->scratch)};
 }
 
 /* --- Executing --------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ typedef struct run {
   part part[FNZI_CONV_PARTS];
   int64_t parts;
   bool by_channels; /* else by rows */
-  fnzi_cpu_conv_room room;
+  fnzi_cpu_conv_bytes room;
   const float *x, *weight, *bias;
   float *y;
   int64_t weight_part; /* elements */
@@ -94,7 +94,7 @@ static fnz_status find_parts(fnzi_krn_call *call, run *r, bool has_bias, bool *d
     FNZ_TRY(find_part(call, r, k, has_bias));
     const fnzi_cpu_conv_plan *plan = r->part[k].plan;
     *done = plan && fnzi_cpu_conv_plan_shares_weight(plan, r->part[0].plan);
-    const fnzi_cpu_conv_room room = *done ? fnzi_cpu_conv_plan_room(plan) : r->room;
+    const fnzi_cpu_conv_bytes room = *done ? fnzi_cpu_conv_plan_bytes(plan) : r->room;
     r->room.weight = room.weight;
     r->room.scratch = room.scratch > r->room.scratch ? room.scratch : r->room.scratch;
   }
@@ -195,7 +195,7 @@ static fnz_status conv_parts_run_in(fnzi_krn_call *call, run *r) {
   if (keeps && !fnzi_mul_size((size_t)weights_of(r), r->room.weight, &bytes))
     status = fnzi_no_memory(call->ctx);
   else if (keeps)
-    status = fnzi_cpu_conv_weight_room(call, bytes, &kept, &r->has_weight);
+    status = fnzi_cpu_conv_weight_ordered(call, bytes, &kept, &r->has_weight);
   if (status != FNZ_OK) {
     fnzi_krn_storage_release(call->ctx, memory);
     return status;

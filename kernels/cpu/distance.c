@@ -55,7 +55,7 @@ static fnz_status make_blocks(fnzi_krn_call *call, const points *p, int64_t coun
   void *room;
   int64_t rows = (count + FNZI_FOLD_BESIDE - 1) / FNZI_FOLD_BESIDE * p->length;
   *out = (blocks){NULL, p->length, count, p->a.d ? sizeof *p->a.d : sizeof *p->a.f};
-  FNZ_TRY(fnzi_krn_room_take(call, rows * FNZI_FOLD_BESIDE, out->cell, &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, rows * FNZI_FOLD_BESIDE, out->cell, &room));
   out->data = room;
   memset(room, 0, (size_t)(rows * FNZI_FOLD_BESIDE) * out->cell);
   return FNZ_OK;

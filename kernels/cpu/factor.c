@@ -132,7 +132,7 @@ fnz_status fnzi_kernel_cholesky(fnzi_krn_call *call) {
 typedef struct triangle {
   enum CBLAS_SIDE side;
   enum CBLAS_UPLO part;
-  enum CBLAS_TRANSPOSE turn;
+  enum CBLAS_TRANSPOSE trans;
   enum CBLAS_DIAG diagonal;
 } triangle;
 
@@ -142,14 +142,14 @@ static void solve_triangle(fnz_dtype dtype, const triangle *t, int64_t rows, int
   static const double one_c128[] = {1, 0};
   int m = (int)rows, n = (int)columns, order = t->side == CblasLeft ? m : n;
   if (dtype == FNZ_F32)
-    cblas_strsm(CblasRowMajor, t->side, t->part, t->turn, t->diagonal, m, n, 1, a, order, b, n);
+    cblas_strsm(CblasRowMajor, t->side, t->part, t->trans, t->diagonal, m, n, 1, a, order, b, n);
   else if (dtype == FNZ_F64)
-    cblas_dtrsm(CblasRowMajor, t->side, t->part, t->turn, t->diagonal, m, n, 1, a, order, b, n);
+    cblas_dtrsm(CblasRowMajor, t->side, t->part, t->trans, t->diagonal, m, n, 1, a, order, b, n);
   else if (dtype == FNZ_C64)
-    cblas_ctrsm(CblasRowMajor, t->side, t->part, t->turn, t->diagonal, m, n, one_c64, a, order, b,
+    cblas_ctrsm(CblasRowMajor, t->side, t->part, t->trans, t->diagonal, m, n, one_c64, a, order, b,
                 n);
   else
-    cblas_ztrsm(CblasRowMajor, t->side, t->part, t->turn, t->diagonal, m, n, one_c128, a, order, b,
+    cblas_ztrsm(CblasRowMajor, t->side, t->part, t->trans, t->diagonal, m, n, one_c128, a, order, b,
                 n);
 }
 
@@ -224,9 +224,9 @@ static void factor_exchange(const equation *e, bool is_forward, const int32_t *p
 static void solve_equation(const equation *e, const void *lu, const int32_t *pivots, void *x) {
   bool is_lower_first = e->is_left != e->is_adjoint;
   enum CBLAS_SIDE side = e->is_left ? CblasLeft : CblasRight;
-  enum CBLAS_TRANSPOSE turn = e->is_adjoint ? CblasConjTrans : CblasNoTrans;
-  const triangle parts[] = {{side, CblasUpper, turn, CblasNonUnit},
-                            {side, CblasLower, turn, CblasUnit}};
+  enum CBLAS_TRANSPOSE trans = e->is_adjoint ? CblasConjTrans : CblasNoTrans;
+  const triangle parts[] = {{side, CblasUpper, trans, CblasNonUnit},
+                            {side, CblasLower, trans, CblasUnit}};
   if (is_lower_first)
     factor_exchange(e, true, pivots, x);
   solve_triangle(e->dtype, &parts[is_lower_first], e->rows, e->columns, lu, x);

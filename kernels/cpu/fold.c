@@ -50,7 +50,7 @@ static fnz_status copy_rows(fnzi_krn_call *call, const fnzi_krn_window *from, fn
                             fnzi_cpu_rows *out) {
   fnzi_krn_window to;
   void *data;
-  FNZ_TRY(fnzi_krn_room_take(call, out->count * out->length, fnzi_dtype(dtype)->bytes, &data));
+  FNZ_TRY(fnzi_krn_scratch_take(call, out->count * out->length, fnzi_dtype(dtype)->bytes, &data));
   out->dtype = dtype;
   out->data = data;
   fnzi_krn_window_dense(&to, dtype, from->rank, from->sizes, data);
@@ -344,7 +344,7 @@ static fnz_status visit_blocks(fnzi_krn_call *call, visit *v) {
   uint32_t last = v->nkept - 1;
   int64_t many = v->from.sizes[last], length = v->rows.length * (int64_t)v->cell;
   int64_t most = length > BLOCK_BYTES ? length : BLOCK_BYTES;
-  FNZ_TRY(fnzi_krn_room_take(call, most < many * length ? most : many * length, 1, &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, most < many * length ? most : many * length, 1, &room));
   for (int64_t first = 0; first < v->rows.count; first += many) {
     fnzi_krn_window part = v->from, back = v->to;
     int64_t rest = first / many;

@@ -172,7 +172,7 @@ static void transform_block(const void *user, int64_t i, int thread) {
  * that fill them one by one may stay nearer. */
 static int64_t lanes_for(const lines *l, int64_t points) {
   enum { WORTH_LANES = 3, NEAR_POINTS = 8192, NEAR_ROWS = 128 };
-  bool are_rows = l->plan.turns && l->from_step <= 2 && l->to_step <= 2;
+  bool are_rows = l->plan.twiddles && l->from_step <= 2 && l->to_step <= 2;
   return l->count >= WORTH_LANES && points <= (are_rows ? NEAR_ROWS : NEAR_POINTS) ? FNZI_FFT_LANES
                                                                                    : 1;
 }
@@ -220,7 +220,7 @@ static fnz_status lines_plan(fnzi_krn_call *call, lines *l, uint32_t rank, const
   l->lanes = lanes_for(l, points);
   l->room = (points * l->lanes + APART) / LINE * LINE + LINE;
   int64_t rooms = 4 * l->room * fnzi_cpu_lanes(call) + LINE;
-  FNZ_TRY(fnzi_krn_room_take(call, rooms, sizeof(double), &memory));
+  FNZ_TRY(fnzi_krn_scratch_take(call, rooms, sizeof(double), &memory));
   l->memory = (double *)memory + (LINE - (int64_t)((uintptr_t)memory / sizeof(double) % LINE));
   return FNZ_OK;
 }
@@ -279,7 +279,7 @@ static fnz_status make_between(fnzi_krn_call *call, work *w) {
     if (d + 1 == w->asked.rank && w->sizes[d] % NEAR == 0)
       count += APART;
   }
-  FNZ_TRY(fnzi_krn_room_take(call, count, 2 * sizeof(double), &data));
+  FNZ_TRY(fnzi_krn_scratch_take(call, count, 2 * sizeof(double), &data));
   w->between = ends_of(FNZ_C128, w->asked.rank, strides, data);
   return FNZ_OK;
 }

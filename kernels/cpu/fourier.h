@@ -36,7 +36,8 @@ typedef struct fnzi_cpu_fft_pass {
  * eighth point of a line. So a single line fills vectors from the first pass on. */
 typedef struct fnzi_cpu_fft_join {
   int64_t count;
-  const double *turns; /* for each transform but the first, `count` real parts and imaginary ones */
+  const double
+      *twiddles; /* for each transform but the first, `count` real parts and imaginary ones */
   fnzi_cpu_fft_block from, to;
 } fnzi_cpu_fft_join;
 typedef void fnzi_cpu_fft_pass_fn(const fnzi_cpu_fft_pass *pass, fnzi_cpu_fft_block from,
@@ -92,7 +93,7 @@ typedef struct fnzi_cpu_fft_plan {
   int npasses;
   uint8_t radices[FNZI_FFT_MOST_PASSES];
   fnzi_cpu_fft_roots roots; /* of `points` */
-  const double *turns;      /* for the last pass; NULL where eight does not divide `points` */
+  const double *twiddles;   /* for the last pass; NULL where eight does not divide `points` */
   const double *chirp;      /* n numbers; NULL where passes do it */
   const double
       *answer; /* `points` numbers: the spectrum that the chirped line's is multiplied by */

@@ -57,8 +57,8 @@ static void NAMED(gather_rows)(const track *t, const T *data, block to) {
       vec re[WIDTH], im[WIDTH];
       for (int i = 0; i < WIDTH; i++)
         NAMED(load_pairs)(data + t->starts[lane + i] + 2 * k, &re[i], &im[i]);
-      turn(re);
-      turn(im);
+      transpose(re);
+      transpose(im);
       for (int i = 0; i < WIDTH; i++)
         store(to, (k + i) * FNZI_FFT_LANES + lane, re[i], im[i]);
     }
@@ -73,8 +73,8 @@ static void NAMED(scatter_rows)(const track *t, block from, T *data) {
       vec re[WIDTH], im[WIDTH];
       for (int i = 0; i < WIDTH; i++)
         load_scaled(t, from, (k + i) * FNZI_FFT_LANES + lane, &re[i], &im[i]);
-      turn(re);
-      turn(im);
+      transpose(re);
+      transpose(im);
       for (int i = 0; i < WIDTH && lane + i < t->used; i++)
         NAMED(store_pairs)
       (data + t->starts[lane + i] + (t->step < 0 ? -2 * (k + WIDTH - 1) : 2 * k),

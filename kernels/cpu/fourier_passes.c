@@ -74,15 +74,15 @@ INLINE void join_square(const fnzi_cpu_fft_join *j, int64_t k) {
       number_vec a = load_vec(j->from, 8 * (k + i) + first);
       re[i] = a.re, im[i] = a.im;
     }
-    turn(re);
-    turn(im);
+    transpose(re);
+    transpose(im);
     for (int i = 0; i < WIDTH; i++)
       x[first + i] = (number_vec){re[i], im[i]};
   }
   for (int64_t q = 1; q < 8; q++) {
     vec re, im;
-    memcpy(&re, j->turns + 2 * (q - 1) * j->count + k, sizeof re);
-    memcpy(&im, j->turns + (2 * q - 1) * j->count + k, sizeof im);
+    memcpy(&re, j->twiddles + 2 * (q - 1) * j->count + k, sizeof re);
+    memcpy(&im, j->twiddles + (2 * q - 1) * j->count + k, sizeof im);
     x[q] = (number_vec){x[q].re * re - x[q].im * im, x[q].re * im + x[q].im * re};
   }
   eight_vec(x);
@@ -129,15 +129,15 @@ INLINE number_vec load_roots(const double *at) {
                       __builtin_shufflevector(a, b, FNZI_ODDS)};
 }
 
-#define HALVES(way, made, last)                                                                    \
-  static void way##_halves(const double *roots, int64_t count, int64_t lanes,                      \
-                           fnzi_cpu_fft_block from, fnzi_cpu_fft_block to) {                       \
+#define HALVES(form, made, last)                                                                   \
+  static void form##_halves(const double *roots, int64_t count, int64_t lanes,                     \
+                            fnzi_cpu_fft_block from, fnzi_cpu_fft_block to) {                      \
     const halves h = {roots, count / 2, lanes, from, to};                                          \
     if (lanes % FNZI_FFT_LANES == 0) {                                                             \
-      way##_vec(&h, 0, last);                                                                      \
+      form##_vec(&h, 0, last);                                                                     \
       return;                                                                                      \
     }                                                                                              \
-    way##_one(&h, 0, h.half > WIDTH ? 1 : last);                                                   \
+    form##_one(&h, 0, h.half > WIDTH ? 1 : last);                                                  \
     for (int64_t next = 1; h.half > WIDTH && next < h.half; next += WIDTH) {                       \
       int64_t k = next + WIDTH < h.half ? next : h.half - WIDTH;                                   \
       number_vec root = load_roots(roots + 2 * k);                                                 \
@@ -145,7 +145,7 @@ INLINE number_vec load_roots(const double *at) {
                 made##_vec(load_vec(from, k), load_back(from, h.half - k), root.re, root.im));     \
     }                                                                                              \
     if (h.half > WIDTH)                                                                            \
-      way##_one(&h, h.half, last);                                                                 \
+      form##_one(&h, h.half, last);                                                                \
   }
 HALVES(join, joined, h.half + 1)
 HALVES(split, parted, h.half)

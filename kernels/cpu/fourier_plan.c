@@ -33,7 +33,7 @@ static void find_root(int64_t k, int64_t count, double *roots) {
 
 fnz_status fnzi_cpu_fft_roots_make(fnzi_krn_call *call, int64_t count, const double **out) {
   void *room;
-  FNZ_TRY(fnzi_krn_room_take(call, count, 2 * sizeof(double), &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, count, 2 * sizeof(double), &room));
   double *roots = room;
   for (int64_t k = 0; 2 * k <= count; k++)
     find_root(k, count, roots);
@@ -82,17 +82,17 @@ static int64_t find_smooth(int64_t least) {
 }
 
 /* The roots that the last pass needs, one behind the other. */
-static fnz_status make_turns(fnzi_krn_call *call, fnzi_cpu_fft_plan *plan) {
+static fnz_status make_twiddles(fnzi_krn_call *call, fnzi_cpu_fft_plan *plan) {
   int64_t count = plan->points / 8, step = plan->roots.step;
   void *room;
-  FNZ_TRY(fnzi_krn_room_take(call, count, 14 * sizeof(double), &room));
-  double *turns = room;
-  for (int64_t q = 1; q < 8; q++, turns += 2 * count)
+  FNZ_TRY(fnzi_krn_scratch_take(call, count, 14 * sizeof(double), &room));
+  double *twiddles = room;
+  for (int64_t q = 1; q < 8; q++, twiddles += 2 * count)
     for (int64_t k = 0; k < count; k++) {
-      turns[k] = plan->roots.data[2 * q * k * step];
-      turns[count + k] = plan->roots.data[2 * q * k * step + 1];
+      twiddles[k] = plan->roots.data[2 * q * k * step];
+      twiddles[count + k] = plan->roots.data[2 * q * k * step + 1];
     }
-  plan->turns = room;
+  plan->twiddles = room;
   return FNZ_OK;
 }
 
@@ -101,7 +101,7 @@ static fnz_status make_chirp(fnzi_krn_call *call, int64_t n, const double **out)
   const double *roots;
   void *room;
   FNZ_TRY(fnzi_cpu_fft_roots_make(call, 2 * n, &roots));
-  FNZ_TRY(fnzi_krn_room_take(call, n, 2 * sizeof(double), &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, n, 2 * sizeof(double), &room));
   double *chirp = room;
   for (int64_t k = 0, square = 0; k < n; square = (square + 2 * k + 1) % (2 * n), k++)
     memcpy(chirp + 2 * k, roots + 2 * square, 2 * sizeof(double));
@@ -116,8 +116,8 @@ static void run_passes(const fnzi_cpu_fft_plan *plan, int64_t lanes, fnzi_cpu_ff
  * the way back. */
 static fnz_status make_answer(fnzi_krn_call *call, fnzi_cpu_fft_plan *plan) {
   void *room, *numbers;
-  FNZ_TRY(fnzi_krn_room_take(call, plan->points, 4 * sizeof(double), &room));
-  FNZ_TRY(fnzi_krn_room_take(call, plan->points, 2 * sizeof(double), &numbers));
+  FNZ_TRY(fnzi_krn_scratch_take(call, plan->points, 4 * sizeof(double), &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, plan->points, 2 * sizeof(double), &numbers));
   double *data = room, *answer = numbers;
   fnzi_cpu_fft_block x = {data, data + plan->points},
                      y = {data + 2 * plan->points, data + 3 * plan->points};
@@ -164,7 +164,7 @@ fnz_status fnzi_cpu_fft_plan_make(fnzi_krn_call *call, int64_t n, fnzi_cpu_fft_r
     FNZ_TRY(fnzi_cpu_fft_roots_make(call, out->points, &out->roots.data));
   }
   if (out->points % 8 == 0)
-    FNZ_TRY(make_turns(call, out));
+    FNZ_TRY(make_twiddles(call, out));
   if (is_smooth)
     return FNZ_OK;
   FNZ_TRY(make_chirp(call, n, &out->chirp));
@@ -180,7 +180,7 @@ static void fourier_plan_exchange(fnzi_cpu_fft_block *x, fnzi_cpu_fft_block *y) 
 
 static void run_passes(const fnzi_cpu_fft_plan *plan, int64_t lanes, fnzi_cpu_fft_block *x,
                        fnzi_cpu_fft_block *y) {
-  int64_t stride = plan->turns ? 8 : 1, left = plan->points / stride;
+  int64_t stride = plan->twiddles ? 8 : 1, left = plan->points / stride;
   for (int i = 0; i < plan->npasses; i++) {
     int radix = plan->radices[i];
     fnzi_cpu_fft_pass pass = {.places = left / radix,
@@ -196,9 +196,9 @@ static void run_passes(const fnzi_cpu_fft_plan *plan, int64_t lanes, fnzi_cpu_ff
     stride *= radix;
     left /= radix;
   }
-  if (!plan->turns)
+  if (!plan->twiddles)
     return;
-  plan->passes->join_eight(&(fnzi_cpu_fft_join){plan->points / 8, plan->turns, *x, *y}, lanes);
+  plan->passes->join_eight(&(fnzi_cpu_fft_join){plan->points / 8, plan->twiddles, *x, *y}, lanes);
   fourier_plan_exchange(x, y);
 }
 

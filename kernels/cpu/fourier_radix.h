@@ -24,7 +24,7 @@ INLINE NUMBER NAMED(scaled)(NUMBER a, double by) {
   return (NUMBER){a.re * by, a.im * by};
 }
 /* Times -i. */
-INLINE NUMBER NAMED(turned)(NUMBER a) {
+INLINE NUMBER NAMED(rotated)(NUMBER a) {
   return (NUMBER){a.im, -a.re};
 }
 INLINE NUMBER NAMED(product)(NUMBER a, const double *by) {
@@ -33,49 +33,49 @@ INLINE NUMBER NAMED(product)(NUMBER a, const double *by) {
 #define PLUS(a, b)    NAMED(sum)(a, b)
 #define MINUS(a, b)   NAMED(difference)(a, b)
 #define SCALED(a, by) NAMED(scaled)(a, by)
-#define TURNED(a)     NAMED(turned)(a)
+#define ROTATED(a)    NAMED(rotated)(a)
 
 /* Point j of the group, and where its sum k goes; the group at place 0 is turned by no root. */
 #define POINT(j) NAMED(load)(g->from, g->first + (j)*g->apart + q)
 #define PUT(k, a)                                                                                  \
   NAMED(store)                                                                                     \
   (g->to, g->target + (k)*g->run + q,                                                              \
-   turns ? NAMED(product)(a, g->roots + 2 * (k)*g->root_step) : a)
+   twiddles ? NAMED(product)(a, g->roots + 2 * (k)*g->root_step) : a)
 
-INLINE void NAMED(sums_2)(const group *g, int64_t q, bool turns) {
+INLINE void NAMED(sums_2)(const group *g, int64_t q, bool twiddles) {
   NUMBER a = POINT(0), b = POINT(1);
   PUT(0, PLUS(a, b));
   PUT(1, MINUS(a, b));
 }
 
-INLINE void NAMED(sums_3)(const group *g, int64_t q, bool turns) {
+INLINE void NAMED(sums_3)(const group *g, int64_t q, bool twiddles) {
   const double sine = 0.86602540378443864676;
   NUMBER a = POINT(0), b = POINT(1), c = POINT(2);
-  NUMBER both = PLUS(b, c), side = TURNED(SCALED(MINUS(b, c), sine));
+  NUMBER both = PLUS(b, c), side = ROTATED(SCALED(MINUS(b, c), sine));
   NUMBER middle = MINUS(a, SCALED(both, 0.5));
   PUT(0, PLUS(a, both));
   PUT(1, PLUS(middle, side));
   PUT(2, MINUS(middle, side));
 }
 
-INLINE void NAMED(sums_4)(const group *g, int64_t q, bool turns) {
+INLINE void NAMED(sums_4)(const group *g, int64_t q, bool twiddles) {
   NUMBER a = POINT(0), b = POINT(1), c = POINT(2), d = POINT(3);
-  NUMBER even = PLUS(a, c), odd = PLUS(b, d), far = MINUS(a, c), side = TURNED(MINUS(b, d));
+  NUMBER even = PLUS(a, c), odd = PLUS(b, d), far = MINUS(a, c), side = ROTATED(MINUS(b, d));
   PUT(0, PLUS(even, odd));
   PUT(1, PLUS(far, side));
   PUT(2, MINUS(even, odd));
   PUT(3, MINUS(far, side));
 }
 
-INLINE void NAMED(sums_5)(const group *g, int64_t q, bool turns) {
+INLINE void NAMED(sums_5)(const group *g, int64_t q, bool twiddles) {
   const double c1 = 0.30901699437494742410, c2 = -0.80901699437494742410;
   const double s1 = 0.95105651629515357212, s2 = 0.58778525229247312917;
   NUMBER a = POINT(0), b = POINT(1), c = POINT(2), d = POINT(3), e = POINT(4);
   NUMBER outer = PLUS(b, e), inner = PLUS(c, d), outer_off = MINUS(b, e), inner_off = MINUS(c, d);
   NUMBER near = PLUS(a, PLUS(SCALED(outer, c1), SCALED(inner, c2)));
   NUMBER far = PLUS(a, PLUS(SCALED(outer, c2), SCALED(inner, c1)));
-  NUMBER near_side = TURNED(PLUS(SCALED(outer_off, s1), SCALED(inner_off, s2)));
-  NUMBER far_side = TURNED(MINUS(SCALED(outer_off, s2), SCALED(inner_off, s1)));
+  NUMBER near_side = ROTATED(PLUS(SCALED(outer_off, s1), SCALED(inner_off, s2)));
+  NUMBER far_side = ROTATED(MINUS(SCALED(outer_off, s2), SCALED(inner_off, s1)));
   PUT(0, PLUS(a, PLUS(outer, inner)));
   PUT(1, PLUS(near, near_side));
   PUT(2, PLUS(far, far_side));
@@ -87,20 +87,20 @@ INLINE void NAMED(sums_5)(const group *g, int64_t q, bool turns) {
 INLINE void NAMED(eight)(NUMBER x[8]) {
   const double half_root = 0.70710678118654752440;
   NUMBER b0 = PLUS(x[0], x[4]), b1 = MINUS(x[0], x[4]), b2 = PLUS(x[2], x[6]),
-         b3 = TURNED(MINUS(x[2], x[6]));
+         b3 = ROTATED(MINUS(x[2], x[6]));
   NUMBER c0 = PLUS(x[1], x[5]), c1 = MINUS(x[1], x[5]), c2 = PLUS(x[3], x[7]),
-         c3 = TURNED(MINUS(x[3], x[7]));
+         c3 = ROTATED(MINUS(x[3], x[7]));
   NUMBER even[] = {PLUS(b0, b2), PLUS(b1, b3), MINUS(b0, b2), MINUS(b1, b3)};
-  NUMBER odd[] = {PLUS(c0, c2), PLUS(c1, c3), TURNED(MINUS(c0, c2)), MINUS(c1, c3)};
-  odd[1] = SCALED(PLUS(odd[1], TURNED(odd[1])), half_root);
-  odd[3] = SCALED(MINUS(TURNED(odd[3]), odd[3]), half_root);
+  NUMBER odd[] = {PLUS(c0, c2), PLUS(c1, c3), ROTATED(MINUS(c0, c2)), MINUS(c1, c3)};
+  odd[1] = SCALED(PLUS(odd[1], ROTATED(odd[1])), half_root);
+  odd[3] = SCALED(MINUS(ROTATED(odd[3]), odd[3]), half_root);
   for (int k = 0; k < 4; k++) {
     x[k] = PLUS(even[k], odd[k]);
     x[k + 4] = MINUS(even[k], odd[k]);
   }
 }
 
-INLINE void NAMED(sums_8)(const group *g, int64_t q, bool turns) {
+INLINE void NAMED(sums_8)(const group *g, int64_t q, bool twiddles) {
   NUMBER x[8];
   for (int j = 0; j < 8; j++)
     x[j] = POINT(j);
@@ -111,7 +111,7 @@ INLINE void NAMED(sums_8)(const group *g, int64_t q, bool turns) {
 
 /* Points j and radix - j are turned by conjugate roots, so sums k and radix - k are computed
  * together. */
-INLINE void NAMED(sums_any)(const group *g, int64_t q, bool turns) {
+INLINE void NAMED(sums_any)(const group *g, int64_t q, bool twiddles) {
   NUMBER both[FNZI_FFT_MOST_RADIX / 2], apart[FNZI_FFT_MOST_RADIX / 2], first = POINT(0),
                                                                         all = first;
   const int64_t half = g->radix / 2;
@@ -130,8 +130,8 @@ INLINE void NAMED(sums_any)(const group *g, int64_t q, bool turns) {
       side = PLUS(side, SCALED(apart[j], root[1]));
       at = at + k < g->radix ? at + k : at + k - g->radix;
     }
-    PUT(k, MINUS(near, TURNED(side)));
-    PUT(g->radix - k, PLUS(near, TURNED(side)));
+    PUT(k, MINUS(near, ROTATED(side)));
+    PUT(g->radix - k, PLUS(near, ROTATED(side)));
   }
 }
 
@@ -161,8 +161,8 @@ INLINE void NAMED(joined_8)(const fnzi_cpu_fft_join *j, int64_t k, int64_t lanes
   for (int64_t q = 0; q < 8; q++)
     x[q] = NAMED(load)(j->from, (8 * k + q) * lanes + lane);
   for (int64_t q = 1; q < 8 && k; q++) {
-    const double root[] = {j->turns[2 * (q - 1) * j->count + k],
-                           j->turns[(2 * q - 1) * j->count + k]};
+    const double root[] = {j->twiddles[2 * (q - 1) * j->count + k],
+                           j->twiddles[(2 * q - 1) * j->count + k]};
     x[q] = NAMED(product)(x[q], root);
   }
   NAMED(eight)(x);
@@ -217,7 +217,7 @@ static void NAMED(split)(const halves *h, int64_t first, int64_t end) {
 #undef PLUS
 #undef MINUS
 #undef SCALED
-#undef TURNED
+#undef ROTATED
 #undef POINT
 #undef PUT
 #undef STEP

@@ -42,7 +42,7 @@ typedef double vec __attribute__((vector_size(8 * WIDTH)));
 #define FNZI_MASK(...) __VA_ARGS__
 
 /* Element k of vector i becomes element i of vector k. */
-INLINE void turn(vec r[WIDTH]) {
+INLINE void transpose(vec r[WIDTH]) {
 #if FNZI_ISA == 4
   FNZI_EXCHANGE(r, 1, FNZI_MASK(0, 8, 2, 10, 4, 12, 6, 14), FNZI_MASK(1, 9, 3, 11, 5, 13, 7, 15))
   FNZI_EXCHANGE(r, 2, FNZI_MASK(0, 1, 8, 9, 4, 5, 12, 13), FNZI_MASK(2, 3, 10, 11, 6, 7, 14, 15))

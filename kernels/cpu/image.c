@@ -206,7 +206,7 @@ static void flip(fnzi_krn_window *w, uint32_t dim) {
 }
 
 fnz_status fnzi_kernel_rot90(fnzi_krn_call *call) {
-  int64_t turns = fnzi_krn_named_int(call, "k", 1) & 3;
+  int64_t quarters = fnzi_krn_named_int(call, "k", 1) & 3;
   fnzi_krn_window from, to;
   const int64_t *dims;
   size_t count;
@@ -218,11 +218,11 @@ fnz_status fnzi_kernel_rot90(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_named_ints(call, "dims", &dims, &count));
   FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, dims[0], from.rank, &a));
   FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, dims[1], from.rank, &b));
-  if (turns == 2 || turns == 3)
+  if (quarters == 2 || quarters == 3)
     flip(&from, a);
-  if (turns == 1 || turns == 2)
+  if (quarters == 1 || quarters == 2)
     flip(&from, b);
-  if (turns % 2)
+  if (quarters % 2)
     image_exchange(&from, a, b);
   return fnzi_krn_window_assign(call, &to, &from, false);
 }

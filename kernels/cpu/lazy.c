@@ -8,15 +8,15 @@
 /* A complex cell has two parts, others one. */
 typedef struct signs {
   size_t bytes, parts; /* bytes of a part */
-  bool turned[2];
+  bool negated[2];
 } signs;
 
-static void copy_part(char *to, const char *from, size_t bytes, bool turned) {
+static void copy_part(char *to, const char *from, size_t bytes, bool negated) {
 #define PART(type)                                                                                 \
   case sizeof(type): {                                                                             \
     type bits;                                                                                     \
     memcpy(&bits, from, sizeof bits);                                                              \
-    bits = (type)(bits ^ (type)((type)turned << (8 * sizeof bits - 1)));                           \
+    bits = (type)(bits ^ (type)((type)negated << (8 * sizeof bits - 1)));                          \
     memcpy(to, &bits, sizeof bits);                                                                \
     break;                                                                                         \
   }
@@ -35,10 +35,10 @@ static bool is_side_by_side(const signs *s, const int64_t *strides) {
 }
 
 /* Parts side by side, with the signs of the first and of the second one of each pair. */
-#define TURN(type)                                                                                 \
+#define NEGATE(type)                                                                               \
   {                                                                                                \
-    const type one = 1, first = (type)(s->turned[0] ? one << (8 * sizeof one - 1) : 0);            \
-    const type second = (type)(s->turned[1] ? one << (8 * sizeof one - 1) : 0);                    \
+    const type one = 1, first = (type)(s->negated[0] ? one << (8 * sizeof one - 1) : 0);           \
+    const type second = (type)(s->negated[1] ? one << (8 * sizeof one - 1) : 0);                   \
     type *restrict to = (void *)data[0];                                                           \
     const type *restrict from = (const void *)data[1];                                             \
     for (int64_t i = 0; s->parts == 1 && i < count; i++)                                           \
@@ -54,13 +54,13 @@ static void lazy_copy_row(const void *user, char *const *data, const int64_t *st
                           int64_t count) {
   const signs *s = user;
   if (is_side_by_side(s, strides) && s->bytes == sizeof(uint32_t))
-    TURN(uint32_t)
+    NEGATE(uint32_t)
   if (is_side_by_side(s, strides) && s->bytes == sizeof(uint64_t))
-    TURN(uint64_t)
+    NEGATE(uint64_t)
   for (int64_t i = 0; i < count; i++)
     for (size_t k = 0; k < s->parts; k++)
       copy_part(data[0] + i * strides[0] + k * s->bytes, data[1] + i * strides[1] + k * s->bytes,
-                s->bytes, s->turned[k]);
+                s->bytes, s->negated[k]);
 }
 
 static fnz_status with_signs(fnzi_krn_call *call, bool first, bool second) {

@@ -252,7 +252,7 @@ static fnz_status open_room(fnzi_krn_call *call, products *p) {
   if (!batch_size(p, p->rank))
     return FNZ_OK;
   at_index(p, 0, NULL, &one);
-  return fnzi_cpu_product_room(call, &one, &p->room);
+  return fnzi_cpu_product_scratch(call, &one, &p->room);
 }
 
 static fnz_status matmul_run(fnzi_krn_call *call, products *p, void *out) {

@@ -35,7 +35,7 @@ typedef struct fnzi_cpu_product {
   int64_t c_row;
   double alpha, beta;
   fnzi_cpu_order order;
-  float *room; /* fnzi_cpu_product_room(), of this product or one with more rows and columns */
+  float *room; /* fnzi_cpu_product_scratch(), of this product or one with more rows and columns */
 } fnzi_cpu_product;
 
 /* Panels take other kinds than F32 in both factors; orders of few rows take them in the factor that
@@ -54,8 +54,8 @@ void fnzi_cpu_product_few(const fnzi_cpu_product *p);
 void fnzi_cpu_product_panels(const fnzi_cpu_product *p, int lane);
 void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, fnzi_krn_team *team);
 /* Room that its order needs, in scratch memory, for all threads; NULL for none. */
-FNZ_MUST_CHECK fnz_status fnzi_cpu_product_room(fnzi_krn_call *call, const fnzi_cpu_product *p,
-                                                float **out);
+FNZ_MUST_CHECK fnz_status fnzi_cpu_product_scratch(fnzi_krn_call *call, const fnzi_cpu_product *p,
+                                                   float **out);
 
 /* BLAS can take the matrix as it lies: one stride is 1, the other leaves room for a row. */
 bool fnzi_cpu_matrix_fits(int64_t rows, int64_t cols, int64_t row, int64_t col);

@@ -19,14 +19,14 @@ static fnzi_row_panels describe(const fnzi_cpu_product *p) {
   return d;
 }
 
-fnz_status fnzi_cpu_product_room(fnzi_krn_call *call, const fnzi_cpu_product *p, float **out) {
+fnz_status fnzi_cpu_product_scratch(fnzi_krn_call *call, const fnzi_cpu_product *p, float **out) {
   size_t cells, lanes = (size_t)fnzi_cpu_lanes(call);
   void *room;
   *out = NULL;
   if (p->order != FNZI_ORDER_PANELS)
     return FNZ_OK;
   const fnzi_row_panels d = describe(p);
-  if (!fnzi_mul_size((size_t)fnzi_row_panels_room(&d), lanes, &cells))
+  if (!fnzi_mul_size((size_t)fnzi_row_panels_scratch(&d), lanes, &cells))
     return fnzi_no_memory(call->ctx);
   FNZ_TRY(fnzi_arena_take(&call->scratch, cells, sizeof **out, &room));
   *out = room;
@@ -42,7 +42,7 @@ static void panels_run_in(const fnzi_cpu_product *p, int64_t room, int lane) {
 
 void fnzi_cpu_product_panels(const fnzi_cpu_product *p, int lane) {
   const fnzi_row_panels d = describe(p);
-  panels_run_in(p, fnzi_row_panels_room(&d), lane);
+  panels_run_in(p, fnzi_row_panels_scratch(&d), lane);
 }
 
 static const void *panels_moved(const fnzi_cpu_matrix *x, int64_t elements) {
@@ -69,7 +69,7 @@ static void panels_run_tile(const void *user, int64_t at, int lane) {
 /* By columns first: then each part of the second factor is brought by one thread alone. */
 void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, fnzi_krn_team *team) {
   const fnzi_row_panels whole = describe(p);
-  tiles t = {.product = p, .room = fnzi_row_panels_room(&whole)};
+  tiles t = {.product = p, .room = fnzi_row_panels_scratch(&whole)};
   int threads = fnzi_krn_team_lanes(team);
   int64_t wanted = (int64_t)threads * TILES_EACH;
   t.columns = fnzi_cpu_parts(fnzi_cpu_parts(p->n, wanted), FNZI_PANEL_COLUMNS) * FNZI_PANEL_COLUMNS;

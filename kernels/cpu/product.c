@@ -9,7 +9,7 @@ static fnz_status make_like(fnzi_krn_call *call, const fnzi_krn_window *like,
   void *data;
   for (uint32_t i = 0; i < like->rank; i++)
     count *= like->sizes[i];
-  FNZ_TRY(fnzi_krn_room_take(call, count, like->cell, &data));
+  FNZ_TRY(fnzi_krn_scratch_take(call, count, like->cell, &data));
   fnzi_krn_window_dense(out, like->dtype, like->rank, like->sizes, data);
   return FNZ_OK;
 }
@@ -265,7 +265,7 @@ static fnz_status product_fold(fnzi_krn_call *call, size_t argument, bool summed
         if (!product_is_among(own.dims, own.count, i, w.rank))
           append(&from, &w, i, &out->free);
   }
-  FNZ_TRY(fnzi_krn_room_take(call, out->free * out->summed, fnzi_dtype(dtype)->bytes, &data));
+  FNZ_TRY(fnzi_krn_scratch_take(call, out->free * out->summed, fnzi_dtype(dtype)->bytes, &data));
   int64_t row = summed_first ? out->free : out->summed;
   out->matrix = (fnzi_cpu_matrix){.data = data, .row = row ? row : 1, .col = 1};
   fnzi_krn_window_dense(&to, dtype, from.rank, from.sizes, data);
@@ -292,7 +292,7 @@ fnz_status fnzi_kernel_tensordot(fnzi_krn_call *call) {
   }
   p.c_row = p.n ? p.n : 1;
   p.order = fnzi_cpu_product_order(&p, &p.a, &p.b);
-  FNZ_TRY(fnzi_cpu_product_room(call, &p, &p.room));
+  FNZ_TRY(fnzi_cpu_product_scratch(call, &p, &p.room));
   fnzi_cpu_product_run_tiled(&p, call->team);
   return FNZ_OK;
 }

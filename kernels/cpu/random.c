@@ -26,7 +26,7 @@ fnz_status fnzi_cpu_draw(fnzi_krn_call *call, const fnz_geometry *order, fnz_dty
   void *room;
   if (count == 0 || fnzi_is_contiguous(order))
     return draw_row(call, dtype, count, out, law);
-  FNZ_TRY(fnzi_krn_room_take(call, count, fnzi_dtype(dtype)->bytes, &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, count, fnzi_dtype(dtype)->bytes, &room));
   FNZ_TRY(draw_row(call, dtype, count, room, law));
   fnzi_krn_window_dense(&to, dtype, order->rank, order->sizes, out);
   same = to;
@@ -122,11 +122,11 @@ typedef struct normal {
 enum { GROUP = FNZI_ROW_NORMALS, PAIRS = GROUP / 2 };
 
 /* Box-Muller of uniforms: eight, and eight for their angles. */
-static void turn_singles(const normal *law, float *x) {
+static void transform_singles(const normal *law, float *x) {
   fnzi_rows_best()->normals((float)law->mean, (float)law->deviation, x, GROUP);
 }
 
-static void turn_doubles(const normal *law, double *x) {
+static void transform_doubles(const normal *law, double *x) {
   for (int i = 0; i < PAIRS; i++) {
     const double radius = sqrt(-2.0 * log(1.0 - x[i]));
     const double angle = 6.28318530717958647692 * x[i + PAIRS];
@@ -137,22 +137,22 @@ static void turn_doubles(const normal *law, double *x) {
 
 /* All uniforms come first; where the last group is not full, the last 16 are drawn again. Words of
  * 16-bit floats come group by group, which is the same order but for the last ones. */
-#define DRAW_GROUPS(T, next, turn)                                                                 \
-  static void turn##_all(const normal *law, fnz_generator *g, int64_t count, bool is_half,         \
-                         T *out) {                                                                 \
+#define DRAW_GROUPS(T, next, transform)                                                            \
+  static void transform##_all(const normal *law, fnz_generator *g, int64_t count, bool is_half,    \
+                              T *out) {                                                            \
     const int64_t whole = count - count % GROUP;                                                   \
     for (int64_t i = 0; i < (is_half ? whole : count); i++)                                        \
       out[i] = next(g);                                                                            \
     for (int64_t i = 0; i < whole; i += GROUP)                                                     \
-      turn(law, out + i);                                                                          \
+      transform(law, out + i);                                                                     \
     if (whole == count)                                                                            \
       return;                                                                                      \
     for (int64_t i = count - GROUP; i < count; i++)                                                \
       out[i] = next(g);                                                                            \
-    turn(law, out + count - GROUP);                                                                \
+    transform(law, out + count - GROUP);                                                           \
   }
-DRAW_GROUPS(float, fnzi_generator_single, turn_singles)
-DRAW_GROUPS(double, fnzi_generator_double, turn_doubles)
+DRAW_GROUPS(float, fnzi_generator_single, transform_singles)
+DRAW_GROUPS(double, fnzi_generator_double, transform_doubles)
 
 typedef struct normal_draw {
   normal law;
@@ -163,9 +163,9 @@ static void draw_normal(const void *user, fnz_generator *g, int64_t count, void 
   const normal_draw *d = user;
   const normal *law = &d->law;
   if (law->in_groups && count >= GROUP && law->is_double)
-    turn_doubles_all(law, g, count, false, out);
+    transform_doubles_all(law, g, count, false, out);
   else if (law->in_groups && count >= GROUP)
-    turn_singles_all(law, g, count, d->is_half, out);
+    transform_singles_all(law, g, count, d->is_half, out);
   else
     for (int64_t i = 0; i < count; i++) {
       double v = fma(fnzi_generator_normal(g), law->deviation, law->mean);
@@ -216,7 +216,7 @@ static fnz_status random_open_number(fnzi_krn_call *call, const char *name, fnz_
   if (!a)
     return FNZ_OK;
   FNZ_TRY(fnzi_krn_dense_get_as(call, a, dtype, &from));
-  FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(out), fnzi_dtype(dtype)->bytes, &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, fnz_geometry_numel(out), fnzi_dtype(dtype)->bytes, &room));
   fnzi_krn_window to, window;
   fnzi_krn_window_dense(&to, dtype, out->rank, out->sizes, room);
   fnzi_krn_window_dense(&window, dtype, a->geometry.rank, a->geometry.sizes, from);

@@ -89,7 +89,7 @@ static fnz_status record_best(fnzi_krn_call *call, const choosing *x, const void
   const int64_t runs = x->c.rows * choice_runs(&x->c);
   fnzi_cpu_recording t = {.f = {.draws = 0}}, last = {.f = {.checks = true}};
   void *places;
-  FNZ_TRY(fnzi_krn_room_take(call, runs, sizeof(int64_t), &places));
+  FNZ_TRY(fnzi_krn_scratch_take(call, runs, sizeof(int64_t), &places));
   fnzi_cpu_record_window(&t, choice_dtype_of(x), x->elements, scores);
   fnzi_cpu_record_window(&t, FNZ_I64, runs, places);
   record_choice(&t, x);
@@ -111,7 +111,7 @@ static fnz_status choice_record_largest(fnzi_krn_call *call, const choosing *x, 
   void *scores;
   if (!one && x->elements > most / x->c.places)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there are too many places");
-  FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(choice_dtype_of(x))->bytes, &scores));
+  FNZ_TRY(fnzi_krn_scratch_take(call, x->elements, fnzi_dtype(choice_dtype_of(x))->bytes, &scores));
   fnzi_cpu_record_reals(&t, &x->weights, x->elements);
   fnzi_cpu_record_window(&t, choice_dtype_of(x), x->elements, drawn);
   fnzi_cpu_record_window(&t, choice_dtype_of(x), x->elements, scores);
@@ -147,7 +147,7 @@ static fnz_status choose_largest(fnzi_krn_call *call, const choosing *x, int64_t
   const fnzi_cpu_exponential one = {1, x->c.wide != 0};
   const fnzi_cpu_law law = fnzi_cpu_exponential_law(&one);
   void *drawn;
-  FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(choice_dtype_of(x))->bytes, &drawn));
+  FNZ_TRY(fnzi_krn_scratch_take(call, x->elements, fnzi_dtype(choice_dtype_of(x))->bytes, &drawn));
   FNZ_TRY(fnzi_cpu_draw(call, order, choice_dtype_of(x), drawn, &law));
   if (call->record)
     return choice_record_largest(call, x, drawn, out);
@@ -208,8 +208,8 @@ static fnz_status record_falls(fnzi_krn_call *call, const choosing *x, const voi
 static fnz_status choose_again_by_philox(fnzi_krn_call *call, const choosing *x, int64_t *out) {
   fnzi_cpu_reals_out sums = {.f = NULL};
   void *drawn, *room;
-  FNZ_TRY(fnzi_krn_room_take(call, x->chosen, sizeof(float), &drawn));
-  FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(choice_dtype_of(x))->bytes, &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, x->chosen, sizeof(float), &drawn));
+  FNZ_TRY(fnzi_krn_scratch_take(call, x->elements, fnzi_dtype(choice_dtype_of(x))->bytes, &room));
   FNZ_TRY(fnzi_cpu_draw_rows(call, x->c.rows, x->c.samples, drawn));
   if (call->record)
     return record_falls(call, x, room, drawn, out);

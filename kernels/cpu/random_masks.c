@@ -22,7 +22,7 @@ static fnz_status take_mask(fnzi_krn_call *call, const fnz_geometry *order, fnz_
                             double p, const unsigned char **out) {
   const fnzi_cpu_law law = chance_law(dtype, &p);
   void *room;
-  FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(order), 1, &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, fnz_geometry_numel(order), 1, &room));
   *out = room;
   return fnzi_cpu_draw(call, order, FNZ_BOOL, room, &law);
 }
@@ -56,7 +56,7 @@ static fnz_status spread_chances(fnzi_krn_call *call, const fnzi_krn_array *a, f
   const void *p;
   void *room;
   FNZ_TRY(fnzi_krn_dense_get_as(call, a, dtype, &p));
-  FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(result), fnzi_dtype(dtype)->bytes, &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, fnz_geometry_numel(result), fnzi_dtype(dtype)->bytes, &room));
   fnzi_krn_window_dense(&from, dtype, g->rank, g->sizes, p);
   fnzi_krn_window_dense(out, dtype, result->rank, result->sizes, room);
   for (uint32_t i = 0; i < result->rank; i++)
@@ -130,8 +130,8 @@ static fnz_status bernoulli_in_order(fnzi_krn_call *call, const fnzi_krn_array *
     order_pair(own, strides, &to, &from);
   else
     fnzi_krn_windows_in_order(result, &read, &to, &from);
-  FNZ_TRY(fnzi_krn_room_take(call, count, fnzi_dtype(dtype)->bytes, &p));
-  FNZ_TRY(fnzi_krn_room_take(call, count, 1, &drawn));
+  FNZ_TRY(fnzi_krn_scratch_take(call, count, fnzi_dtype(dtype)->bytes, &p));
+  FNZ_TRY(fnzi_krn_scratch_take(call, count, 1, &drawn));
   fnzi_krn_window_dense(&row, dtype, to.rank, to.sizes, p);
   FNZ_TRY(fnzi_krn_window_assign(call, &row, &from, false));
   FNZ_TRY(draw_chances(call, a->geometry.dtype, dtype, p, drawn));
@@ -297,7 +297,7 @@ static fnz_status feature_mask(fnzi_krn_call *call, fnz_dtype dtype, double p,
     sizes[i] = i < 2 ? g->sizes[i] : 1;
   fnzi_contiguous_strides(sizes, g->rank, strides);
   FNZ_TRY(take_mask(call, &features, dtype, p, &mask));
-  FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(g), 1, &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, fnz_geometry_numel(g), 1, &room));
   fnzi_krn_window_dense(&to, FNZ_BOOL, g->rank, g->sizes, room);
   fnzi_krn_window_dense(&from, FNZ_BOOL, g->rank, sizes, mask);
   *out = room;
@@ -322,7 +322,7 @@ static fnz_status element_mask(fnzi_krn_call *call, const fnzi_cpu_masking *m, b
   void *room;
   if (is_alpha)
     return take_mask(call, order, m->held, p, out);
-  FNZ_TRY(fnzi_krn_room_take(call, m->count, 1, &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, m->count, 1, &room));
   *out = room;
   return fnzi_cpu_draw_kept(call, order, m->held, p, room);
 }

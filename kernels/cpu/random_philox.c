@@ -94,7 +94,7 @@ static int64_t lanes_of(int64_t threads, int64_t count) {
 /* All threads go on as if they took element by element. */
 static uint64_t philox_words_of(random_draw d) {
   d.side = 1;
-  return (uint64_t)random_turns(&d) * RANDOM_WORDS;
+  return (uint64_t)random_rounds(&d) * RANDOM_WORDS;
 }
 
 static random_draw draw_of(const fnzi_cpu_law *law, int64_t threads, int64_t count) {
@@ -306,7 +306,7 @@ static fnz_status record_permutation(fnzi_krn_call *call, const permutation *p) 
   fnzi_krn_recorded_sort recorded = {
       .dtype = FNZ_I64, .rows = 1, .length = p->count, .inner = 1, .keep = p->count};
   void *room;
-  FNZ_TRY(fnzi_krn_room_take(call, p->count, sizeof *p->keys, &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, p->count, sizeof *p->keys, &room));
   fnzi_cpu_record_window(&keys, FNZ_I64, p->count, p->keys);
   fnzi_cpu_record_window(&keys, FNZ_I64, p->count, room);
   fnzi_cpu_record_integers(&keys, bits, sizeof bits);

@@ -57,13 +57,13 @@ VALUE void random_words(const random_source *s, int64_t lane, int64_t turn, uint
 VALUE int64_t random_each(const random_draw *d) {
   return d->wide || d->side == 2 ? 2 : RANDOM_WORDS;
 }
-VALUE int64_t random_turns(const random_draw *d) {
+VALUE int64_t random_rounds(const random_draw *d) {
   const int64_t each = d->lanes * random_each(d);
   return d->count / each + (d->count % each != 0);
 }
 VALUE int64_t random_blocks(const random_draw *d) {
   const int64_t each = random_each(d);
-  return d->side == 1 ? random_turns(d) * d->lanes : d->count / each + (d->count % each != 0);
+  return d->side == 1 ? random_rounds(d) * d->lanes : d->count / each + (d->count % each != 0);
 }
 
 /* Block `at` of words. */
@@ -98,10 +98,10 @@ VALUE double random_double(uint32_t low, uint32_t high) {
 
 /* Box and Muller: two words of a block for two normals, or all four. */
 VALUE void random_normals(const uint32_t *w, double *out) {
-  const float turn = 6.2831855f * 0x1p-32f;
+  const float angle = 6.2831855f * 0x1p-32f;
   const float radius = sqrtf(-2.0f * logf(random_single(w[0])));
   float sine, cosine;
-  random_sincos(fmaf((float)w[1], turn, turn / 2), &sine, &cosine);
+  random_sincos(fmaf((float)w[1], angle, angle / 2), &sine, &cosine);
   out[0] = (double)(sine * radius), out[1] = (double)(cosine * radius);
 }
 VALUE void random_wide_normals(const uint32_t *w, double *out) {

@@ -91,7 +91,7 @@ static fnz_status renorm_record(fnzi_krn_call *call, const slices *s) {
   void *factors;
   if (s->parts != 1)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "complex numbers are not recorded");
-  FNZ_TRY(fnzi_krn_room_take(call, s->count, sizeof(double), &factors));
+  FNZ_TRY(fnzi_krn_scratch_take(call, s->count, sizeof(double), &factors));
   fnzi_cpu_record_reals(&t, &s->x, count);
   fnzi_cpu_record_window(&t, FNZ_F64, s->count, factors);
   fnzi_cpu_record_integers(&t, integers, sizeof integers);

@@ -96,8 +96,8 @@ static double slope_inside(const sampler *s, double x, int64_t size) {
   if (s->padding == REFLECTION) {
     if (span == 0)
       return 0;
-    bool turns = fmod(floor(fabs(x - low) / span), 2) != 0;
-    slope = (x - low < 0) != turns ? -1 : 1;
+    bool reflects = fmod(floor(fabs(x - low) / span), 2) != 0;
+    slope = (x - low < 0) != reflects ? -1 : 1;
     x = rounded(s->wide, reflect(s, x, size));
   }
   return x <= 0 || x >= (double)(size - 1) ? 0 : slope;

@@ -389,8 +389,8 @@ static fnz_status record_masked(fnzi_krn_call *call, const fnzi_krn_array *mask,
   fnzi_krn_window windows[5], from, bits;
   const void *taken_ones, *was;
   void *room, *counts, *to;
-  FNZ_TRY(fnzi_krn_room_take(call, count, 1, &room));
-  FNZ_TRY(fnzi_krn_room_take(call, tiles, sizeof(int64_t), &counts));
+  FNZ_TRY(fnzi_krn_scratch_take(call, count, 1, &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, tiles, sizeof(int64_t), &counts));
   FNZ_TRY(fnzi_krn_dense_get_as(call, source, dtype, &taken_ones));
   FNZ_TRY(fnzi_krn_dense_get(call, out, &was));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &to));

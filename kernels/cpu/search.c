@@ -37,7 +37,7 @@ static fnz_status search_open_number(fnzi_krn_call *call, const fnz_arg *number,
   unsigned char room[16];
   void *wanted;
   s->are_integers = !fnzi_is_float(dtype);
-  FNZ_TRY(fnzi_krn_room_take(call, 1, sizeof(int64_t), &wanted));
+  FNZ_TRY(fnzi_krn_scratch_take(call, 1, sizeof(int64_t), &wanted));
   fnzi_krn_window_number(number, dtype, room, &from);
   fnzi_krn_window_dense(&to, s->are_integers ? FNZ_I64 : FNZ_F64, 0, NULL, wanted);
   if (s->are_integers)

@@ -360,7 +360,7 @@ static fnz_status fold_both(fnzi_krn_call *call, bool *done) {
   if (!*done)
     return FNZ_OK;
   FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
-  FNZ_TRY(fnzi_krn_room_take(call, 2 * rows, cell, &found));
+  FNZ_TRY(fnzi_krn_scratch_take(call, 2 * rows, cell, &found));
   char *both[] = {found, (char *)found + (size_t)rows * cell};
   fnzi_cpu_fold(call, reduced, fnzi_cpu_fold_find(FNZI_FOLD_amin, dtype), dtype, both[0]);
   fnzi_cpu_fold(call, reduced, fnzi_cpu_fold_find(FNZI_FOLD_amax, dtype), dtype, both[1]);

@@ -15,7 +15,7 @@ static fnz_status record_sum(fnzi_krn_call *call, fnzi_krn_window *x) {
     fnzi_cpu_recording t = {.f = {.nwindows = 1}, .windows = {*x}};
     int64_t count = x->sizes[0], runs = count > 0 ? (count - 1) / LOSS_RUN + 1 : 1;
     void *room;
-    FNZ_TRY(fnzi_krn_room_take(call, runs, sizeof(double), &room));
+    FNZ_TRY(fnzi_krn_scratch_take(call, runs, sizeof(double), &room));
     fnzi_cpu_record_window(&t, FNZ_F64, runs, room);
     fnzi_cpu_record_integer(&t, count);
     FNZ_TRY(fnzi_cpu_record(call, &t, "loss_sum", runs));
@@ -31,7 +31,7 @@ static fnz_status open_losses(fnzi_krn_call *call, fnz_dtype dtype, int64_t coun
   fnzi_cpu_reals_out y;
   void *room;
   if (reduction != REDUCE_NONE) {
-    FNZ_TRY(fnzi_krn_room_take(call, count, sizeof(double), &room));
+    FNZ_TRY(fnzi_krn_scratch_take(call, count, sizeof(double), &room));
     fnzi_krn_window_dense(out, FNZ_F64, 1, &count, room);
     return FNZ_OK;
   }

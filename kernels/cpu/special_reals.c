@@ -72,7 +72,7 @@ fnz_status fnzi_cpu_reals_expand(fnzi_krn_call *call, const fnzi_krn_array *arra
   FNZ_TRY(fnzi_cpu_reals_open(call, array, dtype, out));
   if (!array || fnzi_same_sizes(&array->geometry, to))
     return FNZ_OK;
-  FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(to), fnzi_dtype(dtype)->bytes, &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, fnz_geometry_numel(to), fnzi_dtype(dtype)->bytes, &room));
   fnzi_krn_window_dense(&from, dtype, array->geometry.rank, array->geometry.sizes,
                         out->d ? (const void *)out->d : (const void *)out->f);
   fnzi_krn_window_dense(&wide, dtype, to->rank, to->sizes, room);

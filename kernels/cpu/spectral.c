@@ -174,18 +174,18 @@ static void spectral_multiply(const spectrum *p, const blasint sizes[3], factor 
   static const float one_c64[] = {1, 0}, none_c64[] = {0, 0};
   static const double one_c128[] = {1, 0}, none_c128[] = {0, 0};
   const enum CBLAS_ORDER rows = CblasRowMajor;
-  const enum CBLAS_TRANSPOSE turn = CblasTrans;
+  const enum CBLAS_TRANSPOSE trans = CblasTrans;
   blasint m = sizes[0], n = sizes[1], k = sizes[2];
   if (p->dtype == FNZ_F32)
-    cblas_sgemm(rows, turn, turn, m, n, k, 1, a.data, a.step, b.data, b.step, 0, to, step);
+    cblas_sgemm(rows, trans, trans, m, n, k, 1, a.data, a.step, b.data, b.step, 0, to, step);
   else if (p->dtype == FNZ_F64)
-    cblas_dgemm(rows, turn, turn, m, n, k, 1, a.data, a.step, b.data, b.step, 0, to, step);
+    cblas_dgemm(rows, trans, trans, m, n, k, 1, a.data, a.step, b.data, b.step, 0, to, step);
   else if (p->dtype == FNZ_C64)
-    cblas_cgemm(rows, turn, turn, m, n, k, one_c64, a.data, a.step, b.data, b.step, none_c64, to,
+    cblas_cgemm(rows, trans, trans, m, n, k, one_c64, a.data, a.step, b.data, b.step, none_c64, to,
                 step);
   else
-    cblas_zgemm(rows, turn, turn, m, n, k, one_c128, a.data, a.step, b.data, b.step, none_c128, to,
-                step);
+    cblas_zgemm(rows, trans, trans, m, n, k, one_c128, a.data, a.step, b.data, b.step, none_c128,
+                to, step);
 }
 
 /* --- Of symmetric matrices --------------------------------------------------------------- */

@@ -164,7 +164,7 @@ static fnz_status record_trace(fnzi_krn_call *call, fnzi_krn_window *diagonal, f
                 integers[] = {length, parts, wide == FNZ_I64};
   fnzi_cpu_recording t = {.f = {.nwindows = 0}};
   void *room, *sum;
-  FNZ_TRY(fnzi_krn_room_take(call, length, fnzi_dtype(wide)->bytes, &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, length, fnzi_dtype(wide)->bytes, &room));
   fnzi_cpu_record_window(&t, wide, length, room);
   FNZ_TRY(fnzi_krn_window_assign(call, &t.windows[0], diagonal, false));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, wide, &sum));
@@ -206,7 +206,7 @@ fnz_status fnzi_kernel_trace(fnzi_krn_call *call) {
     from.strides[0] = step;
     return record_trace(call, &from, wide);
   }
-  FNZ_TRY(fnzi_krn_room_take(call, count, sum.cell, &room));
+  FNZ_TRY(fnzi_krn_scratch_take(call, count, sum.cell, &room));
   fnzi_krn_convert(&(fnzi_krn_conversion){wide, from.dtype, (int64_t)sum.cell,
                                           fnzi_krn_stride_bytes(step, from.cell)},
                    room, from.data, count);

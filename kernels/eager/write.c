@@ -195,7 +195,7 @@ static fnz_status encode(fnzi_mem_job *job, const fnzi_krn_array *target, fnzi_k
 static fnz_status copy_in_order(fnzi_mem_job *job, const fnzi_krn_array *target,
                                 const fnzi_krn_array *from, const uint32_t *order) {
   fnzi_krn_call call = {.ctx = job->ctx, .op = job->op, .team = job->m->team};
-  fnzi_krn_window to, source, turned[2];
+  fnzi_krn_window to, source, ordered[2];
   if (job->m->stock.elsewhere)
     return fnzi_mem_job_fail(
         job, FNZ_CLASS_UNSUPPORTED,
@@ -203,14 +203,14 @@ static fnz_status copy_in_order(fnzi_mem_job *job, const fnzi_krn_array *target,
         "order; move the tensors there");
   fnzi_krn_window_of(target, &to);
   fnzi_krn_window_of(from, &source);
-  turned[0] = to;
-  turned[1] = source;
+  ordered[0] = to;
+  ordered[1] = source;
   for (uint32_t d = 0; d < to.rank; d++) {
-    turned[0].sizes[d] = turned[1].sizes[d] = to.sizes[order[d]];
-    turned[0].strides[d] = to.strides[order[d]];
-    turned[1].strides[d] = source.strides[order[d]];
+    ordered[0].sizes[d] = ordered[1].sizes[d] = to.sizes[order[d]];
+    ordered[0].strides[d] = to.strides[order[d]];
+    ordered[1].strides[d] = source.strides[order[d]];
   }
-  return fnzi_krn_window_assign(&call, &turned[0], &turned[1], true);
+  return fnzi_krn_window_assign(&call, &ordered[0], &ordered[1], true);
 }
 
 static fnz_status copy(fnzi_mem_job *job, const fnzi_krn_array *target, const fnzi_krn_array *from,

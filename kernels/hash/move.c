@@ -152,13 +152,13 @@ static fnz_status view(fnzi_hash_call *h, const fnzi_view *row) {
  */
 
 /* Dimensions of both in the order in which eager's loop writes the window. */
-typedef struct turned {
+typedef struct ordered {
   fnz_geometry window, source;
   int64_t sizes[FNZ_MAX_RANK], to[FNZ_MAX_RANK], from[FNZ_MAX_RANK];
-} turned;
+} ordered;
 
-static void turn(const fnz_geometry *window, const fnz_geometry *source, const int64_t *rows,
-                 turned *out) {
+static void put_in_order(const fnz_geometry *window, const fnz_geometry *source,
+                         const int64_t *rows, ordered *out) {
   uint32_t order[FNZ_MAX_RANK];
   out->window = out->source = *window;
   fnzi_loop_order(window, &source, source->strides ? 1 : 0, order);
@@ -226,7 +226,7 @@ static fnz_status scatter(fnzi_hash_call *h, const fnz_op *view) {
   fnzi_hash_value *base, *source, *out;
   fnz_geometry g, rows, *window;
   fnzi_hash_walk w, r;
-  turned t;
+  ordered t;
   FNZ_TRY(fnzi_hash_input(h, 0, &base));
   FNZ_TRY(fnzi_hash_input(h, 1, &source));
   FNZ_TRY(fnzi_hash_dense(h, base, &g));
@@ -249,7 +249,7 @@ static fnz_status scatter(fnzi_hash_call *h, const fnz_op *view) {
   FNZ_TRY(fnzi_hash_result_like(h, &base->g, &out));
   memcpy(out->cells, base->cells, base->ncells * sizeof *base->cells);
   FNZ_TRY(fnzi_hash_dense(h, source, &rows));
-  turn(window, &source->g, rows.strides, &t);
+  put_in_order(window, &source->g, rows.strides, &t);
   for (walk_both(&w, &t.window, &r, &t.source); w.left > 0;
        fnzi_hash_walk_next(&w), fnzi_hash_walk_next(&r))
     cast_row(h->hasher, source, &r, out, &w);

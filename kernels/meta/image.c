@@ -170,18 +170,18 @@ fnz_status fnzi_shape_rot90(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, dims[1], g->rank, &b));
   if (a == b)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "dimension %u appears twice", a);
-  int64_t turns = fnzi_krn_named_int(call, "k", 1) & 3;
-  if (turns == 0)
+  int64_t quarters = fnzi_krn_named_int(call, "k", 1) & 3;
+  if (quarters == 0)
     return fnzi_shape_add(call, g->dtype, g->rank, g->sizes, NULL);
   memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
   memcpy(strides, g->strides, g->rank * sizeof *strides);
-  if (turns != 2) {
+  if (quarters != 2) {
     sizes[a] = g->sizes[b], sizes[b] = g->sizes[a];
     strides[a] = g->strides[b], strides[b] = g->strides[a];
   }
-  const fnz_geometry turned = {
+  const fnz_geometry rotated = {
       .dtype = g->dtype, .rank = g->rank, .sizes = sizes, .strides = strides};
-  return fnzi_shape_add_like(call, g->dtype, &turned);
+  return fnzi_shape_add_like(call, g->dtype, &rotated);
 }
 
 /* --- Sampling ---------------------------------------------------------------------------- */

@@ -377,7 +377,7 @@ FLOATS_INLINE fnzi_row_floats fnzi_row_floats_erfc(fnzi_row_floats x) {
 }
 
 /* x less `*quarters` right angles: at most half of one. */
-FLOATS_INLINE fnzi_row_doubles doubles_turn(fnzi_row_doubles x, fnzi_row_longs *quarters) {
+FLOATS_INLINE fnzi_row_doubles doubles_reduced(fnzi_row_doubles x, fnzi_row_longs *quarters) {
   const double shift = 0x1.8p52;
   fnzi_row_doubles whole = DOUBLES_STEP(x, doubles_all(0.63661977236758134), shift);
   *quarters = (fnzi_row_longs)whole;
@@ -405,7 +405,7 @@ FLOATS_INLINE fnzi_row_doubles doubles_cosine(fnzi_row_doubles square) {
 
 FLOATS_INLINE fnzi_row_doubles doubles_sine_of(fnzi_row_doubles x, int64_t ahead) {
   fnzi_row_longs quarters, none = {0};
-  fnzi_row_doubles r = doubles_turn(x, &quarters), square = r * r;
+  fnzi_row_doubles r = doubles_reduced(x, &quarters), square = r * r;
   quarters += ahead;
   r = doubles_choose((quarters & 1) == none, doubles_sine(r, square), doubles_cosine(square));
   return (fnzi_row_doubles)((fnzi_row_longs)r ^ (quarters & 2) << 62);
@@ -419,7 +419,7 @@ FLOATS_INLINE fnzi_row_doubles doubles_cos(fnzi_row_doubles x) {
 }
 FLOATS_INLINE fnzi_row_doubles doubles_tan(fnzi_row_doubles x) {
   fnzi_row_longs quarters, none = {0};
-  fnzi_row_doubles r = doubles_turn(x, &quarters), square = r * r;
+  fnzi_row_doubles r = doubles_reduced(x, &quarters), square = r * r;
   fnzi_row_doubles sine = doubles_sine(r, square), cosine = doubles_cosine(square);
   fnzi_row_longs is_even = (quarters & 1) == none;
   return doubles_choose(is_even, sine, -cosine) / doubles_choose(is_even, cosine, sine);
@@ -427,10 +427,10 @@ FLOATS_INLINE fnzi_row_doubles doubles_tan(fnzi_row_doubles x) {
 
 /* Both with all places of doubles, for angles up to 2^30. The polynomials here and of the logarithm
  * are fdlibm's. */
-FLOATS_INLINE void doubles_turned(fnzi_row_doubles x, fnzi_row_doubles *sine,
-                                  fnzi_row_doubles *cosine) {
+FLOATS_INLINE void doubles_sine_cosine(fnzi_row_doubles x, fnzi_row_doubles *sine,
+                                       fnzi_row_doubles *cosine) {
   fnzi_row_longs quarters, none = {0};
-  fnzi_row_doubles r = doubles_turn(x, &quarters), square = r * r;
+  fnzi_row_doubles r = doubles_reduced(x, &quarters), square = r * r;
   fnzi_row_doubles s =
       DOUBLES_STEP(square, doubles_all(1.58969099521155010221e-10), -2.50507602534068634195e-08);
   s = DOUBLES_STEP(s, square, 2.75573137070700676789e-06);
@@ -484,7 +484,7 @@ FLOATS_INLINE bool floats_has_large(fnzi_row_floats x) {
 #endif
 }
 
-#define FLOATS_TURNED(name)                                                                        \
+#define FLOATS_PERIODIC(name)                                                                      \
   static __attribute__((noinline, unused))                                                         \
   fnzi_row_floats floats_lanes_##name(fnzi_row_floats x) {                                         \
     for (int i = 0; i < FNZI_ROW_FLOATS; i++)                                                      \
@@ -499,11 +499,11 @@ FLOATS_INLINE bool floats_has_large(fnzi_row_floats x) {
   FLOATS_INLINE fnzi_row_floats fnzi_row_floats_##name(fnzi_row_floats x) {                        \
     return floats_has_large(x) ? floats_lanes_##name(x) : FLOATS_BY_DOUBLES(doubles_##name, x);    \
   }
-FLOATS_TURNED(sin)
-FLOATS_TURNED(cos)
-FLOATS_TURNED(tan)
+FLOATS_PERIODIC(sin)
+FLOATS_PERIODIC(cos)
+FLOATS_PERIODIC(tan)
 
-#undef FLOATS_TURNED
+#undef FLOATS_PERIODIC
 #undef FLOATS_BY_DOUBLES
 #undef FLOATS_JOIN
 #undef FLOATS_HALF

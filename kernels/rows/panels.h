@@ -391,34 +391,36 @@ static void panels_of(const fnzi_row_panels *d, const span *i) {
 /* --- The other way round ------------------------------------------------------------------------
  */
 /* The transposed result of some columns, between its parts and where it belongs. */
-static void turn_result(const fnzi_row_panels *d, const span *j, float *turned, bool is_back) {
-  const block to = {d->c, j->at, 1, d->c_row, j->count, d->rows, turned, d->rows};
-  const block from = {turned, 0, 1, d->rows, d->rows, j->count, d->c + j->at, d->c_row};
+static void transpose_result(const fnzi_row_panels *d, const span *j, float *transposed,
+                             bool is_back) {
+  const block to = {d->c, j->at, 1, d->c_row, j->count, d->rows, transposed, d->rows};
+  const block from = {transposed, 0, 1, d->rows, d->rows, j->count, d->c + j->at, d->c_row};
   bring(is_back ? &from : &to, FNZI_ROW_F32);
   for (int64_t i = 0; !is_back && i < j->count * d->rows; i++)
-    turned[i] *= d->beta;
+    transposed[i] *= d->beta;
 }
 
 /* The first factor lies transposed in panels; rows of the second one are read as they lie, once. */
-static void turned_part(const fnzi_row_panels *d, const span *j, const span *next, float *turned) {
+static void transposed_part(const fnzi_row_panels *d, const span *j, const span *next,
+                            float *transposed) {
   const float *x = d->room;
   if (d->beta != 0)
-    turn_result(d, j, turned, false);
+    transpose_result(d, j, transposed, false);
   for (int64_t k = 0; k < d->depth; k += FNZI_PANEL_DEPTH) {
     const slab now = {span_at(k, FNZI_PANEL_DEPTH, d->depth), {0, d->rows}};
     const span then = span_at(k + FNZI_PANEL_DEPTH, FNZI_PANEL_DEPTH, d->depth);
     const slab same = {then, *j}, after = {span_at(0, FNZI_PANEL_DEPTH, d->depth), *next};
     coming ahead = find_coming(d, then.count > 0 ? &same : &after, &now, j->count);
-    panel t = {.a = (const float *)d->b + j->at * d->b_column + k, .b = x, .c = turned};
+    panel t = {.a = (const float *)d->b + j->at * d->b_column + k, .b = x, .c = transposed};
     t.a_row = d->b_column, t.c_row = d->rows, t.depth = now.k.count, t.alpha = d->alpha;
     t.reads_c = k > 0 || d->beta != 0, t.beta = t.reads_c, t.ahead = &ahead;
     run_panels(t, j->count, d->rows);
     x += now.k.count * d->rows;
   }
-  turn_result(d, j, turned, true);
+  transpose_result(d, j, transposed, true);
 }
 
-static void turned(const fnzi_row_panels *d) {
+static void transposed(const fnzi_row_panels *d) {
   const fnzi_row_panels x = {
       .b = d->a, .b_step = d->a_step, .b_column = d->a_row, .b_kind = d->a_kind};
   float *room = d->room;
@@ -427,16 +429,16 @@ static void turned(const fnzi_row_panels *d) {
     bring_panels(&x, &part, 0, d->rows, room);
     room += part.count * d->rows;
   }
-  for (int64_t j = 0; j < d->columns; j += FNZI_PANEL_TURNED) {
-    const span part = span_at(j, FNZI_PANEL_TURNED, d->columns);
-    const span next = span_at(j + FNZI_PANEL_TURNED, FNZI_PANEL_TURNED, d->columns);
-    turned_part(d, &part, &next, room);
+  for (int64_t j = 0; j < d->columns; j += FNZI_PANEL_TRANSPOSED) {
+    const span part = span_at(j, FNZI_PANEL_TRANSPOSED, d->columns);
+    const span next = span_at(j + FNZI_PANEL_TRANSPOSED, FNZI_PANEL_TRANSPOSED, d->columns);
+    transposed_part(d, &part, &next, room);
   }
 }
 
 static void panels(const fnzi_row_panels *d) {
-  if (fnzi_row_panels_is_turned(d)) {
-    turned(d);
+  if (fnzi_row_panels_is_transposed(d)) {
+    transposed(d);
     return;
   }
   int64_t rows = fnzi_row_panels_bring_a(d) ? FNZI_PANEL_ROWS : d->rows;

@@ -33,10 +33,11 @@ enum {
   FNZI_PANEL_GAP = 16,
   FNZI_PANEL_HELD = FNZI_PANEL_ROWS * (FNZI_PANEL_DEPTH + FNZI_PANEL_GAP),
   FNZI_PANEL_CACHED = 1 << 18,
-  FNZI_PANEL_TURNED = 48, /* columns at a time, the other way round */
-  FNZI_PANEL_MOST_TURNED = 128,
-  FNZI_PANEL_TURNED_CELLS = 1 << 17,
-  FNZI_PANEL_MOST_ROOM = FNZI_PANEL_TURNED_CELLS + FNZI_PANEL_TURNED * FNZI_PANEL_MOST_TURNED
+  FNZI_PANEL_TRANSPOSED = 48, /* columns at a time, the other way round */
+  FNZI_PANEL_MOST_TRANSPOSED = 128,
+  FNZI_PANEL_TRANSPOSED_CELLS = 1 << 17,
+  FNZI_PANEL_MOST_SCRATCH =
+      FNZI_PANEL_TRANSPOSED_CELLS + FNZI_PANEL_TRANSPOSED * FNZI_PANEL_MOST_TRANSPOSED
 };
 
 /* Sums side by side; starts as zeros. */
@@ -92,7 +93,7 @@ typedef struct fnzi_row_dots {
 typedef struct fnzi_row_panels {
   const void *a, *b; /* of their kinds */
   float *c;
-  float *room; /* fnzi_row_panels_room() elements */
+  float *room; /* fnzi_row_panels_scratch() elements */
   int64_t rows, columns, depth;
   int64_t a_row, a_step, b_step, b_column, c_row;
   float alpha, beta;
@@ -114,23 +115,23 @@ static inline bool fnzi_row_panels_is_whole(const fnzi_row_panels *d, int64_t ro
  * of the second one, whose rows are its columns. That pays for few rows without a rest, a depth
  * beside which transposing the result is little, and columns that do not keep each other out of
  * caches. */
-static inline bool fnzi_row_panels_is_turned(const fnzi_row_panels *d) {
+static inline bool fnzi_row_panels_is_transposed(const fnzi_row_panels *d) {
   return d->b_step == 1 && d->b_column % 1024 != 0 && d->b_kind == FNZI_ROW_F32 &&
-         d->rows % 32 == 0 && d->rows <= FNZI_PANEL_MOST_TURNED && d->depth >= 4 * d->rows &&
-         d->rows > 0 && d->columns >= d->rows && d->rows * d->depth <= FNZI_PANEL_TURNED_CELLS;
+         d->rows % 32 == 0 && d->rows <= FNZI_PANEL_MOST_TRANSPOSED && d->depth >= 4 * d->rows &&
+         d->rows > 0 && d->columns >= d->rows && d->rows * d->depth <= FNZI_PANEL_TRANSPOSED_CELLS;
 }
 /* Enough for any part of the product too. */
-static inline int64_t fnzi_row_panels_room(const fnzi_row_panels *d) {
-  int64_t turned = d->rows < FNZI_PANEL_MOST_TURNED ? d->rows : FNZI_PANEL_MOST_TURNED;
-  turned =
-      turned * d->depth < FNZI_PANEL_TURNED_CELLS ? turned * d->depth : FNZI_PANEL_TURNED_CELLS;
-  turned += FNZI_PANEL_TURNED * FNZI_PANEL_MOST_TURNED;
+static inline int64_t fnzi_row_panels_scratch(const fnzi_row_panels *d) {
+  int64_t transposed = d->rows < FNZI_PANEL_MOST_TRANSPOSED ? d->rows : FNZI_PANEL_MOST_TRANSPOSED;
+  transposed = transposed * d->depth < FNZI_PANEL_TRANSPOSED_CELLS ? transposed * d->depth
+                                                                   : FNZI_PANEL_TRANSPOSED_CELLS;
+  transposed += FNZI_PANEL_TRANSPOSED * FNZI_PANEL_MOST_TRANSPOSED;
   int64_t depth = d->depth < FNZI_PANEL_DEPTH ? d->depth : FNZI_PANEL_DEPTH, held = 0;
   if (fnzi_row_panels_bring_a(d))
     held = fnzi_row_panels_is_whole(d, d->rows) ? d->rows * (d->depth + FNZI_PANEL_GAP)
                                                 : FNZI_PANEL_HELD;
   held += depth * FNZI_PANEL_COLUMNS;
-  return d->b_step == 1 && d->rows >= 32 && turned > held ? turned : held;
+  return d->b_step == 1 && d->rows >= 32 && transposed > held ? transposed : held;
 }
 
 /* y = (x - mean) * rstd * weight + bias, each step rounded; the mean has more places than f32.

@@ -564,10 +564,10 @@ static void row_normals(float mean, float deviation, float *x, int64_t count) {
       angle[i] = (double)(6.28318530717958647692f * x[i + PAIRS]);
     }
     for (int i = 0; i < PAIRS; i += FNZI_ROW_FLOATS / 2) {
-      fnzi_row_doubles u, turn, s, c;
-      memcpy(&u, left + i, sizeof u), memcpy(&turn, angle + i, sizeof turn);
+      fnzi_row_doubles u, angles, s, c;
+      memcpy(&u, left + i, sizeof u), memcpy(&angles, angle + i, sizeof angles);
       u = doubles_log(u);
-      doubles_turned(turn, &s, &c);
+      doubles_sine_cosine(angles, &s, &c);
       memcpy(left + i, &u, sizeof u);
       memcpy(sine + i, &s, sizeof s), memcpy(cosine + i, &c, sizeof c);
     }

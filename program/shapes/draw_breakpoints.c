@@ -7,7 +7,7 @@
 #include "program/shapes/equations.h"
 
 enum {
-  WAYS = 4, /* above, next to it; below, next to it */
+  SIDES = 4, /* above, next to it; below, next to it */
   ROOM = 8
 };
 static const int64_t FARTHEST = 1ll << 40;
@@ -59,16 +59,16 @@ static fnz_status find_nearest(drawing *t, const fnzi_expr *symbol, int64_t dire
 }
 
 /* The number of the symbol that is wanted in one of the ways. */
-static fnz_status number_at(drawing *t, const fnzi_expr *symbol, size_t way, const fnzi_bounds *b,
+static fnz_status number_at(drawing *t, const fnzi_expr *symbol, size_t side, const fnzi_bounds *b,
                             int64_t *out, bool *found) {
-  int64_t direction = way < 2 ? 1 : -1;
+  int64_t direction = side < 2 ? 1 : -1;
   FNZ_TRY(fnzi_point_int(t->point, symbol, found, out));
   if (!*found)
     return FNZ_OK;
   int64_t room = direction > 0 ? (b->max < FARTHEST ? b->max : FARTHEST) - *out
                                : *out - (b->min > -FARTHEST ? b->min : -FARTHEST);
   FNZ_TRY(find_nearest(t, symbol, direction, room, out, found));
-  *out += *found && way % 2 ? direction : 0;
+  *out += *found && side % 2 ? direction : 0;
   *found = *found && *out >= b->min && *out <= b->max;
   return FNZ_OK;
 }
@@ -82,7 +82,7 @@ static const fnzi_expr *symbol_at(const drawing *t, size_t k) {
 }
 
 static fnz_status set_breakpoint(drawing *t, size_t k, fnzi_arena *arena, bool *more, bool *found) {
-  const fnzi_expr *symbol = symbol_at(t, k / 2 / WAYS);
+  const fnzi_expr *symbol = symbol_at(t, k / 2 / SIDES);
   const fnzi_condition *broken;
   fnzi_bounds *bounds;
   int64_t number = 0, *before;
@@ -91,7 +91,7 @@ static fnz_status set_breakpoint(drawing *t, size_t k, fnzi_arena *arena, bool *
     return FNZ_OK;
   FNZ_TRY(fnzi_draw_bounds(t->s, arena, &bounds));
   FNZ_TRY(fnzi_free_numbers(t->s, t->point, arena, &before));
-  FNZ_TRY(number_at(t, symbol, k / 2 % WAYS, &bounds[symbol->id], &number, found));
+  FNZ_TRY(number_at(t, symbol, k / 2 % SIDES, &bounds[symbol->id], &number, found));
   if (*found && k % 2) {
     for (size_t i = 0; i < t->s->free.count; i++) {
       const fnzi_expr *other = t->s->free.data[i];

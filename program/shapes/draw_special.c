@@ -68,20 +68,20 @@ static int64_t common_number(int64_t a, int64_t b, const fnzi_bounds *first,
 
 /* Equal, the second one more, the first one more. */
 static fnz_status set_pair(special *p) {
-  size_t place = p->k / 3, way = p->k % 3, first, second;
+  size_t place = p->k / 3, choice = p->k % 3, first, second;
   bool known;
   int64_t a, b;
   p->more = pair_at(p->s->free.count, &place, &first, &second);
   if (!p->more) {
-    p->k = 3 * place + way;
+    p->k = 3 * place + choice;
     return FNZ_OK;
   }
   const fnzi_expr *x = p->s->free.data[first], *y = p->s->free.data[second];
   FNZ_TRY(fnzi_point_int(p->point, x, &known, &a));
   FNZ_TRY(fnzi_point_int(p->point, y, &known, &b));
   a = common_number(a, b, special_bounds_of(p, x), special_bounds_of(p, y));
-  b = a + (way == 1);
-  a += way == 2;
+  b = a + (choice == 1);
+  a += choice == 2;
   p->found = may_be(special_bounds_of(p, x), a) && may_be(special_bounds_of(p, y), b);
   FNZ_TRY(fnzi_point_set(p->point, x, a));
   return fnzi_point_set(p->point, y, b);
@@ -294,11 +294,11 @@ static bool special_number(const numbers *c, fnzi_bounds b, size_t k, int64_t *o
     *out = has_max ? b.max - (int64_t)(k - SMALL - 2) : 0;
   else { /* a constant, the next number and, of what may be negative, as much before the end */
     size_t at = k - SMALL - 4;
-    size_t ways = b.min < 0 ? 3 : 2;
-    if (at / ways >= c->count)
+    size_t choices = b.min < 0 ? 3 : 2;
+    if (at / choices >= c->count)
       return false;
-    *out = c->data[at / ways] + (at % ways == 1);
-    *out = at % ways == 2 ? -*out : *out;
+    *out = c->data[at / choices] + (at % choices == 1);
+    *out = at % choices == 2 ? -*out : *out;
   }
   return true;
 }

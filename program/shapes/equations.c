@@ -153,8 +153,8 @@ static void share(fnzi_draw *d, shares *s, int64_t slack) {
     int64_t most = mean + mean + (mean < slack);
     most = most < s->room[i] ? most : s->room[i];
     most = most > slack ? slack : most;
-    int64_t ways = most > least ? most - least + 1 : 1;
-    int64_t more = least + (int64_t)(fnzi_draw_next(d) % (uint64_t)ways);
+    int64_t choices = most > least ? most - least + 1 : 1;
+    int64_t more = least + (int64_t)(fnzi_draw_next(d) % (uint64_t)choices);
     s->numbers[i] = s->low[i] + more;
     slack -= more;
   }

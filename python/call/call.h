@@ -68,18 +68,18 @@ typedef struct fnzi_py_exchange {
 } fnzi_py_exchange;
 
 /* How inputs of a type are looked at; the numbers are known to python/fnz/quick.py. */
-typedef enum fnzi_py_way {
+typedef enum fnzi_py_access {
   FNZI_PY_UNKNOWN = 0, /* by ctypes */
   FNZI_PY_EXCHANGE,    /* by functions of its library */
   FNZI_PY_NUMPY,       /* as a buffer, and results are NumPy's */
   FNZI_PY_BUFFER,      /* as a buffer */
   FNZI_PY_OWN          /* as a fnz.Tensor */
-} fnzi_py_way;
+} fnzi_py_access;
 
 /* A type of inputs. */
 typedef struct fnzi_py_kind {
   PyObject *type; /* NULL: none yet */
-  fnzi_py_way way;
+  fnzi_py_access access;
   const fnzi_py_exchange *api;
   bool has_bits; /* PyTorch's: memory alone does not say all of its tensors */
 } fnzi_py_kind;
@@ -179,7 +179,7 @@ bool fnzi_py_read_numbers(PyObject *tuple, uint32_t rank, int64_t *out);
 bool fnzi_py_output_prepare(fnzi_py_caller *caller, fnzi_py_output *output);
 /* Takes what is in the workspace, which the next run overwrites; false: a Python exception is set.
  */
-bool fnzi_py_output_settle(fnzi_py_caller *caller, fnzi_py_output *output);
+bool fnzi_py_output_take(fnzi_py_caller *caller, fnzi_py_output *output);
 /* Returns the result as a number, or as a tensor of the library that `giver` is of; NULL: a Python
  * exception is set.
  * leaves  the inputs of the call. */

@@ -52,10 +52,10 @@ static bool run_locked(fnzi_py_caller *c) {
     Py_XDECREF(address);
     return false;
   }
-  bool is_settled = true;
-  for (size_t k = 0; k < c->noutputs && is_settled; k++)
-    is_settled = fnzi_py_output_settle(c, &c->outputs[k]);
-  return is_settled;
+  bool is_taken = true;
+  for (size_t k = 0; k < c->noutputs && is_taken; k++)
+    is_taken = fnzi_py_output_take(c, &c->outputs[k]);
+  return is_taken;
 }
 
 /* One run at a time: results in the workspace are copied before another run begins. */
@@ -82,7 +82,8 @@ static bool run_alone(fnzi_py_caller *c) {
 static const fnzi_py_kind *find_giver(const fnzi_py_caller *c) {
   for (size_t k = 0; k < c->ninputs; k++) {
     const fnzi_py_kind *kind = &c->inputs[k].kind;
-    if (!c->inputs[k].is_number && (kind->way == FNZI_PY_EXCHANGE || kind->way == FNZI_PY_NUMPY))
+    if (!c->inputs[k].is_number &&
+        (kind->access == FNZI_PY_EXCHANGE || kind->access == FNZI_PY_NUMPY))
       return kind;
   }
   return NULL;

@@ -3,7 +3,7 @@
 
 /* Calls the function with the parts of fnz.Progress; only False cancels. NULL: an exception is set.
  */
-static bool tell(PyObject *function, const fnz_progress *p) {
+static bool call_with(PyObject *function, const fnz_progress *p) {
   if (!function || function == Py_None)
     return function != NULL;
   PyObject *said =
@@ -45,7 +45,7 @@ bool fnzi_py_follow(void *user, const fnz_progress *progress) {
   PyGILState_STATE lock = PyGILState_Ensure();
   PyObject *following = user;
   const bool is_signal = PyErr_CheckSignals() != 0;
-  const bool goes_on = !is_signal && tell(PyList_GetItem(following, 0), progress);
+  const bool goes_on = !is_signal && call_with(PyList_GetItem(following, 0), progress);
   if (PyErr_Occurred())
     keep_raised(following);
   if (is_signal && Py_AddPendingCall(raise_kept, Py_NewRef(following)) != 0)

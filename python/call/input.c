@@ -21,14 +21,14 @@ static void kind_leave(fnzi_py_kind *kind) {
 static bool kind_find(const fnzi_py_caller *caller, fnzi_py_kind *kind, PyObject *type) {
   kind_leave(kind);
   PyObject *said = PyObject_CallFunctionObjArgs(caller->help.kind_of, type, NULL);
-  int way = 0, has_bits = 0;
+  int access = 0, has_bits = 0;
   unsigned long long address = 0;
-  bool is_known = said && PyArg_ParseTuple(said, "iKp", &way, &address, &has_bits);
+  bool is_known = said && PyArg_ParseTuple(said, "iKp", &access, &address, &has_bits);
   Py_XDECREF(said);
   if (!is_known)
     return not_here();
   Py_INCREF(type);
-  *kind = (fnzi_py_kind){type, (fnzi_py_way)way, (const fnzi_py_exchange *)(uintptr_t)address,
+  *kind = (fnzi_py_kind){type, (fnzi_py_access)access, (const fnzi_py_exchange *)(uintptr_t)address,
                          has_bits != 0};
   return true;
 }
@@ -158,11 +158,11 @@ bool fnzi_py_input_look(fnzi_py_caller *caller, fnzi_py_input *input, PyObject *
   PyObject *type = (PyObject *)Py_TYPE(value);
   if (type != input->kind.type && !kind_find(caller, &input->kind, type))
     return false;
-  fnzi_py_way way = input->kind.way;
-  bool is_seen = way == FNZI_PY_EXCHANGE  ? look_by_functions(caller, input, value)
-                 : way == FNZI_PY_OWN     ? look_at_own(caller, input, value)
-                 : way != FNZI_PY_UNKNOWN ? look_at_buffer(caller, input, value)
-                                          : false;
+  fnzi_py_access access = input->kind.access;
+  bool is_seen = access == FNZI_PY_EXCHANGE  ? look_by_functions(caller, input, value)
+                 : access == FNZI_PY_OWN     ? look_at_own(caller, input, value)
+                 : access != FNZI_PY_UNKNOWN ? look_at_buffer(caller, input, value)
+                                             : false;
   if (!is_seen || (input->is_donated && input->view.read_only))
     return false;
   *input->memory = input->view.memory;

@@ -124,7 +124,7 @@ bool fnzi_py_output_prepare(fnzi_py_caller *caller, fnzi_py_output *output) {
   return output->block != NULL;
 }
 
-bool fnzi_py_output_settle(fnzi_py_caller *caller, fnzi_py_output *output) {
+bool fnzi_py_output_take(fnzi_py_caller *caller, fnzi_py_output *output) {
   if (output->is_in_state || output->is_fixed || output->in_place >= 0)
     return true;
   const fnz_geometry *g = output->memory->geometry;
@@ -263,9 +263,9 @@ PyObject *fnzi_py_output_make(fnzi_py_caller *caller, fnzi_py_output *output,
     return make_number(caller, output);
   if (output->in_place >= 0)
     return PySequence_GetItem(leaves, output->in_place);
-  if (giver && giver->way == FNZI_PY_EXCHANGE)
+  if (giver && giver->access == FNZI_PY_EXCHANGE)
     return make_exchanged(output, giver->api);
-  if (giver && giver->way == FNZI_PY_NUMPY)
+  if (giver && giver->access == FNZI_PY_NUMPY)
     return make_numpy(caller, output);
   return make_own(caller, output);
 }

@@ -25,7 +25,7 @@ from .results import AnyResult, InPlace, Number, Result
 from .tensors import Tensor
 
 _FILE = "_call.abi3.so"
-_UNKNOWN, _EXCHANGE, _NUMPY, _BUFFER, _OWN = range(5)  # fnzi_py_way
+_UNKNOWN, _EXCHANGE, _NUMPY, _BUFFER, _OWN = range(5)  # fnzi_py_access
 _BUFFERS = ("builtins.memoryview", "builtins.bytearray", "array.array")
 _TORCH = ("torch.Tensor", "torch.nn.parameter.Parameter")  # its other types may have functions in Python
 

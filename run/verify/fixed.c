@@ -5,7 +5,7 @@
  * inputs that neither program writes. */
 #include "run/verify/verify.h"
 #include "run/verify/results.h"
-#include "run/verify/ways.h"
+#include "run/verify/branches.h"
 #include "base/random.h"
 #include "views/composites.h"
 #include "views/views.h"
@@ -31,7 +31,7 @@ typedef struct comparison {
 static fnz_status compare_once(const comparison *c, fnzi_ver_results *r, fnz_backend *backend,
                                const fnzi_run_options *options, fnzi_generator_repeat *draws) {
   fnzi_run_options first = *options, second = *options;
-  const fnzi_ver_ways *ways = options->decider;
+  const fnzi_ver_branches *branches = options->decider;
   first.entered = c->first.entered;
   second.entered = c->second.entered;
   fnzi_ver_results_start(r, c->original, options->inputs != NULL);
@@ -39,16 +39,16 @@ static fnz_status compare_once(const comparison *c, fnzi_ver_results *r, fnz_bac
   fnzi_generator_repeat_begin(draws);
   fnz_status status = fnzi_ver_results_keep(r, backend, &first);
   if (status != FNZ_OK)
-    return ways && ways->current != 0 && !fnzi_ver_is_limit(status) ? FNZ_OK : status;
+    return branches && branches->current != 0 && !fnzi_ver_is_limit(status) ? FNZ_OK : status;
   if (c->functional == c->original)
     return FNZ_OK;
   fnzi_generator_repeat_begin(draws);
   status = fnzi_ver_results_meet(r, c->functional, backend, &second);
-  if (status != FNZ_DIFFERENT || !ways)
+  if (status != FNZ_DIFFERENT || !branches)
     return status;
   /* Adds to the message of a difference which predicate was flipped. */
   char message[sizeof(fnz_error)], flipped[240];
-  fnzi_ver_ways_text(ways, flipped);
+  fnzi_ver_branches_text(branches, flipped);
   snprintf(message, sizeof message, "%s", fnz_last_error(r->ctx)->message);
   return *flipped ? fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s%s", message, flipped)
                   : FNZ_DIFFERENT;
@@ -58,27 +58,27 @@ static fnz_status compare_once(const comparison *c, fnzi_ver_results *r, fnz_bac
 static fnz_status compare_over(fnz_context *ctx, const comparison *c, fnz_backend *owned,
                                fnzi_run_options options) {
   fnzi_ver_results r;
-  fnzi_ver_ways ways;
+  fnzi_ver_branches branches;
   fnzi_generator_repeat draws;
   fnzi_ver_results_init(&r, ctx);
   fnzi_generator_repeat_open(&draws, ctx, 0);
   fnzi_task_begin(ctx, "verify", "runs", 0);
-  fnz_status status = fnzi_ver_ways_open(&ways, ctx);
+  fnz_status status = fnzi_ver_branches_open(&branches, ctx);
   if (options.inputs == NULL && options.seed == 1) {
-    options.decide = fnzi_ver_ways_decide;
-    options.decider = &ways;
+    options.decide = fnzi_ver_branches_decide;
+    options.decider = &branches;
   }
   do
     if (status == FNZ_OK)
       status = compare_once(c, &r, owned, &options, &draws);
-  while (status == FNZ_OK && fnzi_ver_ways_next(&ways));
+  while (status == FNZ_OK && fnzi_ver_branches_next(&branches));
   if (c->report != NULL) {
     if (c->report->not_compared[0] == '\0')
       memcpy(c->report->not_compared, r.not_compared, sizeof r.not_compared);
-    c->report->predicates += ways.met;
-    c->report->predicates_turned += ways.list.count - (ways.list.count > 0);
+    c->report->predicates += branches.met;
+    c->report->predicates_turned += branches.list.count - (branches.list.count > 0);
   }
-  fnzi_ver_ways_close(&ways);
+  fnzi_ver_branches_close(&branches);
   fnzi_generator_repeat_close(&draws);
   fnzi_ver_results_free(&r);
   fnz_backend_destroy(owned);

@@ -93,7 +93,7 @@ static void check_case(testing *t) {
                   fnz_last_error(t->ctx)->message);
     t->cases++;
   } else {
-    ck_assert_msg(t->ctx->reason == FNZI_REASON_NO_WAY, "%s%s", t->text,
+    ck_assert_msg(t->ctx->reason == FNZI_REASON_NO_ROUTE, "%s%s", t->text,
                   fnz_last_error(t->ctx)->message);
     t->refused++;
   }

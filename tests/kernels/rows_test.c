@@ -454,7 +454,7 @@ static void check_panels(const fnzi_rows *rows, const laid *a, const laid *b, in
   d.rows = m, d.columns = n, d.depth = depth, d.c_row = BROAD + 1;
   d.a_row = a->row, d.a_step = a->step, d.b_step = b->row, d.b_column = b->step;
   d.alpha = 2, d.beta = beta, d.a_kind = a->kind, d.b_kind = b->kind;
-  d.room = room_of((size_t)fnzi_row_panels_room(&d) * sizeof *d.room);
+  d.room = room_of((size_t)fnzi_row_panels_scratch(&d) * sizeof *d.room);
   uint32_t seed = 5;
   fill(c, TALL * (BROAD + 1), 5);
   rows->panels(&d);
@@ -529,7 +529,7 @@ START_TEST(panels_the_other_way_round_are_sums_in_order) {
       laid b = lay(DEEP, BROAD, 1, 2, FNZI_ROW_F32);
       fnzi_row_panels d = {.b_step = b.row, .b_column = b.step, .rows = rows, .depth = DEEP};
       d.columns = BROAD;
-      ck_assert(fnzi_row_panels_is_turned(&d));
+      ck_assert(fnzi_row_panels_is_transposed(&d));
       for (int set = 0; (of = with_panels(&set));)
         for (int beta = 0; beta < 2; beta++)
           check_panels(of, &a, &b, rows, BROAD, DEEP, (float)(3 * beta));

@@ -188,9 +188,9 @@ END_TEST
 
 /* --- runs ------------------------------------------------------------------------------------- */
 /* Whether runs tell the functional forms of two texts apart. */
-static fnzi_plant_told told(const char *first, const char *second, bool by_failures) {
+static fnzi_plant_verdict told(const char *first, const char *second, bool by_failures) {
   fnz_context *ctx;
-  fnzi_plant_told out;
+  fnzi_plant_verdict out;
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
   fnzi_plant_pair pair = {.ctx = ctx, .by_failures = by_failures};
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &pair.cpu));
@@ -198,7 +198,7 @@ static fnzi_plant_told told(const char *first, const char *second, bool by_failu
   fnz_program *a = read_text(ctx, first), *b = read_text(ctx, second);
   pair.first = a;
   pair.second = b;
-  OK(ctx, fnzi_plant_tell(&pair, FNZI_PLANT_RUNS, &out));
+  OK(ctx, fnzi_plant_judge(&pair, FNZI_PLANT_RUNS, &out));
   fnz_program_destroy(b);
   fnz_program_destroy(a);
   fnz_generator_destroy(pair.draws);
@@ -257,17 +257,17 @@ START_TEST(sizes_are_told_apart) {
   "fnz 1 symbol s0 = 4 range s0 " range " program(%x: f32[{s0}]) { %a: f32[{s0}] = neg(%x) "       \
   "return %a }"
   fnz_context *ctx;
-  fnzi_plant_told out;
+  fnzi_plant_verdict out;
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
   fnzi_plant_pair pair = {.ctx = ctx, .by_sizes = true};
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &pair.cpu));
   OK(ctx, fnz_generator_create(ctx, 1, &pair.draws));
   fnz_program *a = read_text(ctx, SIZED("2..9")), *b = read_text(ctx, SIZED("2..8"));
   pair.first = pair.second = a;
-  OK(ctx, fnzi_plant_tell(&pair, 12 * FNZI_PLANT_RUNS, &out));
+  OK(ctx, fnzi_plant_judge(&pair, 12 * FNZI_PLANT_RUNS, &out));
   ck_assert_int_eq(out, FNZI_PLANT_ALIKE);
   pair.second = b;
-  OK(ctx, fnzi_plant_tell(&pair, 12 * FNZI_PLANT_RUNS, &out));
+  OK(ctx, fnzi_plant_judge(&pair, 12 * FNZI_PLANT_RUNS, &out));
   ck_assert_int_eq(out, FNZI_PLANT_APART);
   fnz_program_destroy(b);
   fnz_program_destroy(a);

@@ -289,7 +289,7 @@ fnz_status fnzi_region_body_finish(fnzi_pass *p) {
     if (node->storage != p->roots[in->base]->storage || node->storage->root != p->roots[in->base] ||
         !fnzi_geometry_equal(&node->geometry, in->window))
       return fnzi_fail_for(
-          p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+          p->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_UNSUPPORTED, NULL,
           "input %s gets other sizes, strides or memory in it; clone() it in there first",
           input_name(p, k));
   }

@@ -92,7 +92,7 @@ static fnz_status own_memory(fnzi_pass *p, const fnzi_region_op *r, const fnzi_r
     g.strides++;
   }
   if (counts && o->role != FNZI_HOP_CAPTURED && (g.offset || o->role == FNZI_HOP_XS))
-    return fnzi_fail_for(p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+    return fnzi_fail_for(p->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_UNSUPPORTED, NULL,
                          "operand %s lies in another place of its storage in each iteration, and a "
                          "body has a view that counts from the storage; use views that count from "
                          "their base",
@@ -237,7 +237,7 @@ static fnz_status make_keys(fnzi_pass *p, fnzi_region_op *r) {
 
 /* --- what the bodies write -------------------------------------------------------------------- */
 static fnz_status refuse(const fnzi_pass *p, const fnzi_region_operand *o, const char *what) {
-  return fnzi_fail_for(p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL, "operand %s %s",
+  return fnzi_fail_for(p->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_UNSUPPORTED, NULL, "operand %s %s",
                        operand_name(p, o), what);
 }
 

@@ -71,7 +71,7 @@ static fnz_status alias_of_base(fnzi_pass *p, const fnzi_region_op *r, const fnz
   window.offset += bytes / unit;
   if (bytes % unit)
     return fnzi_fail_for(
-        p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+        p->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_UNSUPPORTED, NULL,
         "a result is a window of its operand under another dtype, at a place that is "
         "no multiple of its elements; clone() it before returning it");
   if (fnzi_geometry_equal(&window, fnzi_wrap_geometry(operand->tensor)))
@@ -115,7 +115,7 @@ static fnz_status fresh(fnzi_pass *p, const fnzi_region_op *r, uint32_t j, fnzi_
   fnz_geometry g = *body->outputs[j].geometry;
   for (uint32_t i = 0; r->hop.kind == FNZI_HOP_COND && i < r->hop.nbodies; i++)
     if (!fnzi_region_same_strides(&g, r->bodies[i]->outputs[j].geometry))
-      return fnzi_fail_for(p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+      return fnzi_fail_for(p->ctx, FNZI_REASON_NO_ROUTE, FNZ_CLASS_UNSUPPORTED, NULL,
                            "result %s has other strides in one branch than in the other; make both "
                            "contiguous()",
                            recorded->name);
