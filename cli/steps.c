@@ -15,22 +15,18 @@ int cli_declare_ops(cli_call *call) {
   return CLI_DONE;
 }
 
-/* A second program that says itself what aliases is the result of an earlier conversion. */
-static bool says_itself(const cli_call *call, const fnz_program *program) {
-  size_t count;
-  bool says = false;
-  fnz_graph_inputs(program, 0, &count);
-  for (size_t k = 0; program != call->program && k < count; k++)
-    says = says || fnz_program_input(program, k).shares;
-  return says;
-}
-
 int cli_read_program(cli_call *call, const char *path, fnz_program **out) {
   cli_phase_begin(call);
   CLI_TRY(cli_method_take(call, path, out));
   CLI_TRY(cli_check(call, fnz_program_place_views(call->ctx, *out), path));
   CLI_TRY(cli_check(call, fnz_program_check_types(call->ctx, *out, NULL, NULL), path));
-  for (int i = 0; i < call->naliases && !says_itself(call, *out); i++)
+  /* A second program that says itself what aliases is the result of an earlier conversion. */
+  bool says = false;
+  size_t count;
+  fnz_graph_inputs(*out, 0, &count);
+  for (size_t k = 0; *out != call->program && k < count; k++)
+    says = says || fnz_program_input(*out, k).shares;
+  for (int i = 0; i < call->naliases && !says; i++)
     CLI_TRY(cli_check(call, fnz_program_alias(call->ctx, *out, call->aliases[i]), path));
   cli_phase_end(call, CLI_PHASE_READ);
   return CLI_DONE;

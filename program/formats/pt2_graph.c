@@ -276,7 +276,6 @@ static fnz_status graph_read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
 
 /* --- graphs ------------------------------------------------------------------------------ */
 
-/* `signature` NULL for the body of a higher-order operator. */
 static fnz_status read_nodes(fnzi_pt2_scope *s, const fnzi_json *graph) {
   const fnzi_json *nodes;
   FNZ_TRY(fnzi_json_need(&s->r->doc, graph, "nodes", FNZI_JSON_ARRAY, &nodes));
@@ -291,6 +290,7 @@ static fnz_status read_nodes(fnzi_pt2_scope *s, const fnzi_json *graph) {
   return FNZ_OK;
 }
 
+/* `signature` NULL for the body of a higher-order operator. */
 static fnz_status graph_read_graph(fnzi_pt2_scope *s, const fnzi_json *graph,
                                    const fnzi_json *signature) {
   const fnzi_json_doc *doc = &s->r->doc;

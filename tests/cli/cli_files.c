@@ -114,6 +114,17 @@ START_TEST(weights_are_declared_to_be_one) {
 }
 END_TEST
 
+START_TEST(verify_takes_each_alias_for_both_programs) {
+  enter_folder();
+  spill("two.fnz", "fnz 1\nprogram(%b: f32[4], %v: f32[3], %c: f32[4], %w: f32[3])\n{\n"
+                   "  %a: f32[3] = add_.Scalar(%v, 1)\n  %d: f32[3] = add_.Scalar(%w, 2)\n"
+                   "  %r: f32[4] = mul.Tensor(%b, %c)\n  return %r\n}\n");
+  must_work("verify two.fnz two.fnz --alias v=b[1:] --alias w=c[1:]");
+  must_work("convert two.fnz -o made.fnz --to text --alias v=b[1:] --alias w=c[1:]");
+  must_work("verify two.fnz made.fnz --alias v=b[1:] --alias w=c[1:]");
+}
+END_TEST
+
 START_TEST(a_name_of_the_state_is_given_once) {
   static const char *const both[] = {"h", "k", "buffer.h"}, *const none[] = {"h", "k", "x"};
   enter_folder();
@@ -453,8 +464,9 @@ END_TEST
 
 SUITE_PART(cli_files, says_which_file_is_missing, refuses_files_that_are_no_programs,
            says_what_stands_where_inputs_should, goes_on_from_the_state_that_a_run_wrote,
-           weights_are_declared_to_be_one, a_name_of_the_state_is_given_once,
-           a_file_is_written_once, all_go_on_alike, says_what_stands_where_a_program_should,
+           weights_are_declared_to_be_one, verify_takes_each_alias_for_both_programs,
+           a_name_of_the_state_is_given_once, a_file_is_written_once, all_go_on_alike,
+           says_what_stands_where_a_program_should,
            reads_no_more_of_a_foreign_file_than_its_beginning, leaves_what_was_there_when_it_fails,
            cannot_write_where_there_is_no_folder, writes_over_nothing_that_it_reads,
            notices_a_full_disk, converts_to_standard_output, reads_standard_input,

@@ -1,4 +1,4 @@
-/* checks: 65
+/* checks: 66
  * cli_test.c - the command from outside: exit codes, its messages and their streams. By subject in
  * cli_*.c. */
 #include "tests/cli/cli.h"
