@@ -7,6 +7,7 @@
 enum {
   ROWS_OF = 48,         /* a tile's are a multiple */
   TILES_EACH = 4,       /* of a thread: the last ones even out what others were kept from */
+  LEAST_EACH = 2,       /* of a thread, before rows are cut: each tile brings its columns again */
   WORTH_TILES = 1 << 19 /* products */
 };
 
@@ -74,8 +75,9 @@ void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, fnzi_krn_team *tea
   int64_t wanted = (int64_t)threads * TILES_EACH;
   t.columns = fnzi_cpu_parts(fnzi_cpu_parts(p->n, wanted), FNZI_PANEL_COLUMNS) * FNZI_PANEL_COLUMNS;
   t.across = fnzi_cpu_parts(p->n, t.columns);
-  t.rows =
-      fnzi_cpu_parts(fnzi_cpu_parts(p->m, fnzi_cpu_parts(wanted, t.across)), ROWS_OF) * ROWS_OF;
+  const int64_t least = (int64_t)threads * LEAST_EACH,
+                down = fnzi_cpu_parts(t.across < least ? wanted : 1, t.across);
+  t.rows = fnzi_cpu_parts(fnzi_cpu_parts(p->m, down), ROWS_OF) * ROWS_OF;
   int64_t count = fnzi_cpu_parts(p->m, t.rows) * t.across;
   if (threads <= 1 || count == 1 || p->m * p->n < WORTH_TILES / (p->k + 1)) {
     panels_run_in(p, t.room, 0);
