@@ -271,14 +271,17 @@ static fnz_status make_kernel(builder *m, const fnzi_kernel *row, fnzi_stp_thunk
   *thunk = (fnzi_stp_thunk){.kind = FNZI_STP_THUNK_KERNEL, .node = thunk->node};
   FNZ_TRY(call_fill_call(m, row, call, fits));
   thunk->u.kernel.kernel = thunk->u.kernel.call.kernels->runs[row->run];
-  for (uint32_t i = 0; i < call->op->nparams && i < MOST && !thunk->u.kernel.prepared; i++) {
+  int64_t most = -1; /* elements: of several weights it is the largest one */
+  for (uint32_t i = 0; i < call->op->nparams && i < MOST; i++) {
     const fnzi_krn_array *a = fnzi_krn_arg_array(&call->args[i]);
     const unsigned char *start = a ? weight_start(m, a) : NULL;
-    if (!start)
+    if (!start || fnzi_krn_array_numel(a) <= most)
       continue;
-    FNZI_NEW(m->arena, 1, &thunk->u.kernel.prepared);
+    if (!thunk->u.kernel.prepared)
+      FNZI_NEW(m->arena, 1, &thunk->u.kernel.prepared);
     *thunk->u.kernel.prepared = (fnzi_stp_prepared){.storage = a->storage, .start = start};
     call->lasting = 1u << i;
+    most = fnzi_krn_array_numel(a);
   }
   return FNZ_OK;
 }

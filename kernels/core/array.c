@@ -110,6 +110,8 @@ void fnzi_krn_stock_free(fnz_context *ctx, fnzi_krn_stock *stock) {
   }
   if (stock->kept.data)
     stock->kept.end(ctx, stock->kept.data);
+  if (stock->packed.data)
+    stock->packed.end(ctx, stock->packed.data);
   *stock = (fnzi_krn_stock){.has_data = stock->has_data, .elsewhere = stock->elsewhere};
 }
 

@@ -104,6 +104,7 @@ typedef struct fnzi_krn_stock {
   size_t block_bytes;          /* of them together */
   uint32_t narrays, nstorages, nblocks;
   fnzi_krn_kept kept;                  /* convolutions' plans (cpu/conv_kept.c) */
+  fnzi_krn_kept packed;                /* weights of products (cpu/matmul_packed.c) */
   bool has_data;                       /* false: storages have a size but no memory */
   const fnzi_krn_elsewhere *elsewhere; /* that has the memory; NULL: it is the CPU's */
 } fnzi_krn_stock;

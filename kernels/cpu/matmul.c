@@ -19,6 +19,7 @@ typedef struct products {
   int64_t sizes[FNZ_MAX_RANK];
   int64_t m, n, k;
   factor a, b;
+  const fnzi_krn_array *second;
   double alpha, beta;
   fnzi_cpu_order order;
   bool is_transposed; /* fnzi_cpu_product_is_transposed() */
@@ -153,6 +154,7 @@ static fnz_status open_batch(fnzi_krn_call *call, const fnzi_krn_array *a, const
   matmul_choose_order(p, a, b, role_b);
   FNZ_TRY(open_factor(call, p, a, LEFT, &p->a));
   FNZ_TRY(open_factor(call, p, b, role_b, &p->b));
+  p->second = b;
   p->m = p->a.rows, p->k = p->a.cols, p->n = p->b.cols;
   return FNZ_OK;
 }
@@ -265,6 +267,7 @@ static fnz_status matmul_run(fnzi_krn_call *call, products *p, void *out) {
   }
   fnzi_cpu_product one;
   at_index(p, 0, out, &one);
+  FNZ_TRY(fnzi_cpu_product_packed(call, p->second, &one));
   fnzi_cpu_product_run_tiled(&one, call->team);
   return FNZ_OK;
 }

@@ -36,6 +36,7 @@ typedef struct fnzi_cpu_product {
   double alpha, beta;
   fnzi_cpu_order order;
   float *room; /* fnzi_cpu_product_scratch(), of this product or one with more rows and columns */
+  const float *packed; /* b, by fnzi_cpu_product_pack(); NULL: it is not */
 } fnzi_cpu_product;
 
 /* Panels take other kinds than F32 in both factors; orders of few rows take them in the factor that
@@ -56,6 +57,14 @@ void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, fnzi_krn_team *tea
 /* Room that its order needs, in scratch memory, for all threads; NULL for none. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_product_scratch(fnzi_krn_call *call, const fnzi_cpu_product *p,
                                                    float **out);
+
+/* Says that packing the second factor once saves time; packs it. */
+bool fnzi_cpu_product_packs(const fnzi_cpu_product *p);
+void fnzi_cpu_product_pack(const fnzi_cpu_product *p, float *to);
+/* Sets p->packed if the second factor is a weight that lasts and is worth the memory: it is packed
+ * in the second run, and kept as long as the backend. */
+FNZ_MUST_CHECK fnz_status fnzi_cpu_product_packed(fnzi_krn_call *call, const fnzi_krn_array *weight,
+                                                  fnzi_cpu_product *p);
 
 /* BLAS can take the matrix as it lies: one stride is 1, the other leaves room for a row. */
 bool fnzi_cpu_matrix_fits(int64_t rows, int64_t cols, int64_t row, int64_t col);

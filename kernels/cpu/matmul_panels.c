@@ -17,7 +17,19 @@ static fnzi_row_panels describe(const fnzi_cpu_product *p) {
   d.a_row = p->a.row, d.a_step = p->a.col, d.b_step = p->b.row, d.b_column = p->b.col;
   d.a_kind = p->a.kind, d.b_kind = p->b.kind, d.c_row = p->c_row;
   d.alpha = (float)p->alpha, d.beta = (float)p->beta;
+  d.packed = p->packed;
   return d;
+}
+
+bool fnzi_cpu_product_packs(const fnzi_cpu_product *p) {
+  const fnzi_row_panels d = describe(p);
+  return p->order == FNZI_ORDER_PANELS && d.b_kind == FNZI_ROW_F32 &&
+         !fnzi_row_panels_is_transposed(&d);
+}
+
+void fnzi_cpu_product_pack(const fnzi_cpu_product *p, float *to) {
+  const fnzi_row_panels d = describe(p);
+  fnzi_rows_best()->pack(&d, to);
 }
 
 fnz_status fnzi_cpu_product_scratch(fnzi_krn_call *call, const fnzi_cpu_product *p, float **out) {
@@ -63,6 +75,7 @@ static void panels_run_tile(const void *user, int64_t at, int lane) {
   one.m = fnzi_cpu_least(t->rows, p->m - i), one.n = fnzi_cpu_least(t->columns, p->n - j);
   one.a.data = panels_moved(&p->a, i * p->a.row);
   one.b.data = panels_moved(&p->b, j * p->b.col);
+  one.packed = p->packed ? p->packed + j * p->k : NULL;
   one.c = (float *)p->c + i * p->c_row + j;
   panels_run_in(&one, t->room, lane);
 }

@@ -333,6 +333,11 @@ static slab slab_at(const fnzi_row_panels *d, bool is_whole, int64_t at) {
                 span_at(j * FNZI_PANEL_COLUMNS, FNZI_PANEL_COLUMNS, d->columns)};
 }
 
+/* The place of a slab in a factor that is packed as a whole. */
+static int64_t packed_at(const fnzi_row_panels *d, const slab *s) {
+  return s->j.at * d->depth + s->k.at * parts_of(s->j.count, PANEL_WIDE) * PANEL_WIDE;
+}
+
 /* The slab `s`, in as many steps as `rows` rows take to meet `met`. Nothing of a factor that caches
  * hold, or whose rows are not dense. */
 static coming find_coming(const fnzi_row_panels *d, const slab *s, const slab *met, int64_t rows) {
@@ -346,6 +351,10 @@ static coming find_coming(const fnzi_row_panels *d, const slab *s, const slab *m
   c.left = c.lines * (by_columns ? s->j.count : s->k.count);
   c.skip = (by_columns ? d->b_column : d->b_step) * cell - c.lines * LINE_BYTES;
   c.at = (uintptr_t)d->b + (uintptr_t)((s->k.at * d->b_step + s->j.at * d->b_column) * cell);
+  if (d->packed) {
+    c.left = c.lines = s->k.count * parts_of(s->j.count, LINE);
+    c.skip = 0, c.at = (uintptr_t)(d->packed + packed_at(d, s));
+  }
   int64_t steps = parts_of(rows, PANEL_TALL) * parts_of(met->j.count, PANEL_WIDE) *
                   parts_of(met->k.count, LINE);
   c.each = steps ? parts_of(c.left, steps) : 0;
@@ -381,9 +390,11 @@ static void panels_of(const fnzi_row_panels *d, const span *i) {
     coming ahead = find_coming(d, &next, &now, i->count);
     panel t = first;
     t.a += is_whole ? now.k.at : 0, t.depth = now.k.count, t.beta = now.k.at ? 1 : d->beta;
-    t.reads_c = t.beta != 0, t.ahead = &ahead, t.b = room;
+    t.reads_c = t.beta != 0, t.ahead = &ahead;
+    t.b = d->packed ? d->packed + packed_at(d, &now) : room;
     t.c = d->c + i->at * d->c_row + now.j.at;
-    bring_panels(d, &now.k, now.j.at, now.j.count, room);
+    if (!d->packed)
+      bring_panels(d, &now.k, now.j.at, now.j.count, room);
     run_panels(t, i->count, now.j.count);
   }
 }
@@ -448,11 +459,20 @@ static void panels(const fnzi_row_panels *d) {
   }
 }
 
+static void pack(const fnzi_row_panels *d, float *to) {
+  int64_t count = deep_of(d) * parts_of(d->columns, FNZI_PANEL_COLUMNS);
+  for (int64_t at = 0; at < count; at++) {
+    const slab s = slab_at(d, true, at);
+    bring_panels(d, &s.k, s.j.at, s.j.count, to + packed_at(d, &s));
+  }
+}
+
 #undef EACH_ROW
 #undef EACH_PART
 #undef EACH_EIGHT
 
 #else
 #define panels NULL
+#define pack   NULL
 #endif
 #endif

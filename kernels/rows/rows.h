@@ -93,7 +93,8 @@ typedef struct fnzi_row_dots {
 typedef struct fnzi_row_panels {
   const void *a, *b; /* of their kinds */
   float *c;
-  float *room; /* fnzi_row_panels_scratch() elements */
+  float *room;         /* fnzi_row_panels_scratch() elements */
+  const float *packed; /* the second factor, by pack(); NULL: it is packed panel by panel */
   int64_t rows, columns, depth;
   int64_t a_row, a_step, b_step, b_column, c_row;
   float alpha, beta;
@@ -119,6 +120,10 @@ static inline bool fnzi_row_panels_is_transposed(const fnzi_row_panels *d) {
   return d->b_step == 1 && d->b_column % 1024 != 0 && d->b_kind == FNZI_ROW_F32 &&
          d->rows % 32 == 0 && d->rows <= FNZI_PANEL_MOST_TRANSPOSED && d->depth >= 4 * d->rows &&
          d->rows > 0 && d->columns >= d->rows && d->rows * d->depth <= FNZI_PANEL_TRANSPOSED_CELLS;
+}
+/* Elements of the second factor when it is packed. */
+static inline int64_t fnzi_row_panels_packed(int64_t depth, int64_t columns) {
+  return (columns + FNZI_PANEL_COLUMNS - 1) / FNZI_PANEL_COLUMNS * FNZI_PANEL_COLUMNS * depth;
 }
 /* Enough for any part of the product too. */
 static inline int64_t fnzi_row_panels_scratch(const fnzi_row_panels *d) {
@@ -176,6 +181,9 @@ typedef struct fnzi_rows {
   void (*steps[FNZI_ROW_KINDS])(const fnzi_row_dots *d);
   /* NULL where the instruction set has no product and sum in one. */
   void (*panels)(const fnzi_row_panels *d);
+  /* All of the second factor; columns from a multiple of FNZI_PANEL_COLUMNS on begin at that many
+   * times the depth. */
+  void (*pack)(const fnzi_row_panels *d, float *to);
   /* The moments of a whole row, in any order; `centered` or with a mean of 0. */
   void (*moments)(const float *x, int64_t count, bool centered, fnzi_row_moments *out);
   /* Sum of a whole row in the order of eager's loop of 8 lanes: cascades of FNZI_ROW_COLUMNS, with
