@@ -288,7 +288,9 @@ def measure(args):
         engine.least, engine.Fnz = least_of_processor, FnzOfProcessor
     args.threads = int(args.threads)
     torch.set_num_threads(args.threads)
-    results = json.load(open(args.save)) if os.path.exists(args.save) else {}
+    saved = json.load(open(args.save)) if os.path.exists(args.save) else {}
+    of = [os.stat(args.fnz).st_mtime, sorted(args.ways), args.seconds, args.clock]  # another run goes on only with these
+    results = saved["results"] if saved.get("of") == of else {}
     for name in args.names or [n for n in PROGRAMS if not is_large(n)]:
         if name in results:
             continue
@@ -298,7 +300,7 @@ def measure(args):
             if is_large(name):
                 results[name] |= {"bytes": read_by(name), "speed": speed_of_reading()}
         print(name, results[name], file=sys.stderr, flush=True)
-        json.dump(results, open(args.save, "w"), indent=1)
+        json.dump({"of": of, "results": results}, open(args.save, "w"), indent=1)
 
 
 def main():
@@ -321,7 +323,7 @@ def main():
     for threads in args.threads.split(","):
         saved = os.path.join(args.folder, f"times_{threads}.json")
         subprocess.run([sys.executable, __file__, *sys.argv[1:], "--threads", threads, "--save", saved], check=True)
-        by_threads[threads] = json.load(open(saved))
+        by_threads[threads] = json.load(open(saved))["results"]
     text = page(args, by_threads)
     if args.out:
         pathlib.Path(args.out).write_text(text)

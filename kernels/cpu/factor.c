@@ -1,6 +1,6 @@
 /* factor.c - matrices factored and solved: LU with pivots, Cholesky and triangles by OpenBLAS. Each
  * matrix of a batch by itself, on one thread. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/matmul.h"
 
 #include <cblas.h>
 #include <f77blas.h>
@@ -20,11 +20,6 @@ static int64_t columns_of(const fnzi_krn_array *a) {
 static int64_t factor_count_of(const fnzi_krn_array *a) {
   int64_t each = factor_rows_of(a) * columns_of(a);
   return each ? fnzi_krn_array_numel(a) / each : 0;
-}
-
-static void one_thread(void) {
-  if (openblas_get_num_threads() != 1)
-    openblas_set_num_threads(1);
 }
 
 /* Which matrix of an operand belongs to matrix i of the result: its batches are broadcast. */
@@ -79,7 +74,7 @@ fnz_status fnzi_kernel_lu_factor(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_result_get_as(call, 2, FNZ_I32, &info));
   FNZ_TRY(fnzi_arena_take(&call->scratch, (size_t)(m * n), cell, &room));
   memset(info, 0, (size_t)fnzi_krn_array_numel(call->outputs[2]) * sizeof(int32_t));
-  one_thread();
+  fnzi_cpu_blas_hold();
   for (int64_t i = 0; i < count; i++) {
     size_t at = (size_t)(i * m * n) * cell;
     fnzi_cpu_transpose(cell, m, n, (const char *)from + at, room);
@@ -116,7 +111,7 @@ fnz_status fnzi_kernel_cholesky(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));
   FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I32, &info));
   memset(info, 0, (size_t)fnzi_krn_array_numel(call->outputs[1]) * sizeof(int32_t));
-  one_thread();
+  fnzi_cpu_blas_hold();
   for (int64_t i = 0; i < count; i++) {
     char *to = (char *)out + (size_t)(i * n * n) * cell;
     memcpy(to, (const char *)from + (size_t)(i * n * n) * cell, (size_t)(n * n) * cell);
@@ -167,7 +162,7 @@ fnz_status fnzi_kernel_solve_triangular(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_dense_get(call, a, &triangles));
   FNZ_TRY(fnzi_krn_dense_get(call, b, &sides));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));
-  one_thread();
+  fnzi_cpu_blas_hold();
   for (int64_t i = 0; i < factor_count_of(x); i++) {
     int64_t at = batch_at(&a->geometry, &x->geometry, i);
     char *to = (char *)out + (size_t)(i * each) * cell;
@@ -252,7 +247,7 @@ fnz_status fnzi_kernel_lu_solve(fnzi_krn_call *call) {
   FNZ_TRY(check_pivots(call, pivots, fnzi_krn_array_numel(fnzi_krn_call_input(call, 1)), e.n));
   FNZ_TRY(fnzi_krn_dense_get(call, b, &sides));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, e.dtype, &out));
-  one_thread();
+  fnzi_cpu_blas_hold();
   for (int64_t i = 0; i < factor_count_of(x); i++) {
     int64_t at = batch_at(&lu->geometry, &x->geometry, i);
     int64_t side = batch_at(&b->geometry, &x->geometry, i);

@@ -66,6 +66,9 @@ void fnzi_cpu_product_pack(const fnzi_cpu_product *p, float *to);
 FNZ_MUST_CHECK fnz_status fnzi_cpu_product_packed(fnzi_krn_call *call, const fnzi_krn_array *weight,
                                                   fnzi_cpu_product *p);
 
+/* Holds OpenBLAS to one thread: where it cuts its work, and so the bits, would depend on how many.
+ */
+void fnzi_cpu_blas_hold(void);
 /* BLAS can take the matrix as it lies: one stride is 1, the other leaves room for a row. */
 bool fnzi_cpu_matrix_fits(int64_t rows, int64_t cols, int64_t row, int64_t col);
 

@@ -1,6 +1,4 @@
-/* matmul_product.c - one matrix product: own loops for F32 and integers, OpenBLAS for the rest.
- *
- * OpenBLAS itself is held to one thread: where it cuts a product would depend on their number. */
+/* matmul_product.c - one matrix product: own loops for F32 and integers, OpenBLAS for the rest. */
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/sizes.h"
 #include "kernels/rows/folds.h"
@@ -8,6 +6,11 @@
 #include <cblas.h>
 
 enum { TILE_ROWS = 256, TILE_COLS = 512 };
+
+void fnzi_cpu_blas_hold(void) {
+  if (openblas_get_num_threads() != 1)
+    openblas_set_num_threads(1);
+}
 
 bool fnzi_cpu_product_dtype(fnz_dtype dtype, fnz_dtype *out) {
   if (dtype == FNZ_F64 || fnzi_is_complex(dtype))
@@ -142,8 +145,7 @@ void fnzi_cpu_product_run(const fnzi_cpu_product *p, int lane) {
     fnzi_cpu_product_few(p);
     return;
   }
-  if (openblas_get_num_threads() != 1)
-    openblas_set_num_threads(1);
+  fnzi_cpu_blas_hold();
   if (p->dtype == FNZ_F32)
     run_f32(p);
   else if (p->dtype == FNZ_F64)

@@ -1,6 +1,6 @@
 /* reflect.c - QR by Householder's reflections, of LAPACK (of OpenBLAS). Each matrix of a batch by
  * itself, on one thread. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/matmul.h"
 
 #include <cblas.h>
 #include <f77blas.h>
@@ -54,8 +54,7 @@ static fnz_status open_reflections(fnzi_krn_call *call, reflections *p) {
   for (size_t i = 0; i < 3; i++)
     FNZ_TRY(fnzi_arena_take(&call->scratch, counts[i], p->cell, &rooms[i]));
   p->a = rooms[0], p->tau = rooms[1], p->work = rooms[2];
-  if (openblas_get_num_threads() != 1)
-    openblas_set_num_threads(1);
+  fnzi_cpu_blas_hold();
   return FNZ_OK;
 }
 

@@ -1,6 +1,6 @@
 /* spectral.c - eigenvalues of symmetric and Hermitian matrices, and singular values, with their
  * vectors, by LAPACK (of OpenBLAS). Each matrix of a batch by itself, on one thread. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/matmul.h"
 
 #include <cblas.h>
 #include <f77blas.h>
@@ -100,8 +100,7 @@ static fnz_status open_spectrum(fnzi_krn_call *call, spectrum *p) {
     return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT, "%s has more than %d rows and columns",
                                 call->op->params[0].name, INT32_MAX / COLUMNS - 1);
   p->nwork = (blasint)(COLUMNS * both + 1);
-  if (openblas_get_num_threads() != 1)
-    openblas_set_num_threads(1);
+  fnzi_cpu_blas_hold();
   FNZI_NEW(&call->scratch, (size_t)p->m * (size_t)p->n * p->cell, &p->a);
   FNZI_NEW(&call->scratch, (size_t)p->nwork * p->cell, &p->work);
   FNZI_NEW(&call->scratch, (4 * both + 1) * p->real, &p->rwork);
