@@ -86,10 +86,10 @@ static fnz_status locate_output(running *r, size_t i) {
   if (!out->data)
     return FNZ_OK;
   FNZ_TRY(take_memory(r, i, slot->is_member ? r->ws->inputs[slot->input].layout : expected));
+  if (!expected) /* of a member too, which is no output of the graph */
+    return FNZ_OK;
   const uint32_t owner = r->exe->owners[slot->output];
   bool is_plain = !out->geometry || fnzi_is_contiguous(out->geometry);
-  if (!expected)
-    return FNZ_OK;
   if (r->ws->on_device && !is_plain)
     return fnzi_fail(r->ws->ctx, FNZ_CLASS_UNSUPPORTED, slot->info.name,
                      "an output on the device is row-major; give memory without strides");
