@@ -25,8 +25,6 @@ typedef struct flat {
   int width, ahead;
 } flat;
 
-/* --- Vectors -------------------------------------------------------------------------------------
- */
 /* --- An element ---------------------------------------------------------------------------------
  */
 /* Returns a writer for single elements, not vectors. */

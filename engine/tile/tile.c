@@ -157,8 +157,6 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
   w->loaded[k].count = count;
 }
 
-/* --- Instructions that are no rows --------------------------------------------------------------
- */
 /* --- A tile -------------------------------------------------------------------------------------
  */
 /* Returns the address of element `first` of a row. */

@@ -105,6 +105,7 @@ typedef struct fnzi_krn_stock {
   uint32_t narrays, nstorages, nblocks;
   fnzi_krn_kept kept;                  /* convolutions' plans (cpu/conv_kept.c) */
   fnzi_krn_kept packed;                /* weights of products (cpu/matmul_packed.c) */
+  size_t packed_bytes;                 /* of them */
   bool has_data;                       /* false: storages have a size but no memory */
   const fnzi_krn_elsewhere *elsewhere; /* that has the memory; NULL: it is the CPU's */
 } fnzi_krn_stock;
@@ -311,8 +312,7 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_channels_last_result(fnzi_krn_call *call, siz
                                                         uint32_t spatial, fnz_dtype dtype,
                                                         void **out);
 /* Elements from pixel to pixel if elements lie so: the number of channels if there are no gaps,
- * more if the image is some channels of another one. 0: they lie otherwise, or there is no element.
- */
+ * more if the image is some channels of another one. 0: they lie otherwise. */
 int64_t fnzi_krn_channels_last_pitch(const fnz_geometry *g, uint32_t spatial);
 static inline bool fnzi_krn_has_channels_last(const fnz_geometry *g, uint32_t spatial) {
   return fnzi_krn_channels_last_pitch(g, spatial) == g->sizes[g->rank - 1 - spatial];

@@ -1,13 +1,17 @@
 /* conv_apart.c - transposed convolutions in f32 whose windows lie side by side, because the stride
  * is the size of the kernel, as upsampling has them: each element of the result is a product of one
- * place. So a matrix product computes some lines of the input, and its rows are copied to where
+ * place. So a matrix product computes the windows of some lines, and its rows are copied to where
  * they belong. oneDNN's own take twice as long. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/sizes.h"
 #include "kernels/cpu/special_reals.h"
 
-enum { LEAST_CHANNELS = 16, LEAST_ROWS = 128 };
+enum {
+  LEAST_CHANNELS = 16,
+  LEAST_ROWS = 128,
+  MOST_WIDTH = 4096 /* of a line, which is one block */
+};
 
 typedef struct apart {
   const fnzi_meta_conv *c;
@@ -18,7 +22,8 @@ typedef struct apart {
 } apart;
 
 bool fnzi_cpu_conv_is_apart(const fnzi_meta_conv *c) {
-  bool is = c->transposed && c->groups == 1 && c->spatial <= 2 && c->in_channels >= LEAST_CHANNELS;
+  bool is = c->transposed && c->groups == 1 && c->spatial <= 2 &&
+            c->in_channels >= LEAST_CHANNELS && c->in[1] <= MOST_WIDTH;
   for (uint32_t i = 0; i < c->spatial; i++)
     is = is && c->in[i] > 0 && c->kernel[i] == c->stride[i] && c->dilation[i] == 1 &&
          c->left[i] == 0 && c->out[i] == c->in[i] * c->stride[i];
@@ -86,7 +91,7 @@ static fnz_status apart_open_product(fnzi_krn_call *call, apart *a, const float 
     move_channels(c, weight, moved);
   a->product.b.data = moved;
   a->product.order = fnzi_cpu_product_order(&a->product, &a->product.a, &a->product.b);
-  FNZ_TRY(fnzi_cpu_product_scratch(call, &a->product, &a->product.room));
+  FNZ_TRY(fnzi_cpu_product_scratch(call, &a->product));
   FNZ_TRY(
       fnzi_krn_scratch_take(call, a->product.m * n * fnzi_cpu_lanes(call), sizeof(float), &parts));
   a->parts = parts;

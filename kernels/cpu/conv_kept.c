@@ -79,7 +79,7 @@ static void end_ordered(fnz_context *ctx, void *data) {
 
 fnz_status fnzi_cpu_conv_weight_ordered(fnzi_krn_call *call, size_t bytes, void **out, bool *has) {
   if (!fnzi_cpu_conv_keeps_weight(call))
-    return fnzi_arena_take(&call->scratch, bytes, 1, out);
+    return fnzi_arena_take(&call->scratch, (bytes + LINE - 1) / LINE, LINE, out);
   ordered *o = call->own->data;
   *has = o != NULL;
   if (!o) {

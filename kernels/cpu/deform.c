@@ -71,7 +71,7 @@ static fnz_status deform_open_product(fnzi_krn_call *call, const deformed *d, fn
                           .alpha = 1,
                           .beta = 1};
   p->order = fnzi_cpu_product_order(p, &p->a, &p->b);
-  return fnzi_cpu_product_scratch(call, p, &p->room);
+  return fnzi_cpu_product_scratch(call, p);
 }
 
 static void deform_multiply(const fnzi_krn_call *call, const deformed *d, fnzi_cpu_product *p,

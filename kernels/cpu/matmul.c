@@ -24,6 +24,7 @@ typedef struct products {
   fnzi_cpu_order order;
   bool is_transposed; /* fnzi_cpu_product_is_transposed() */
   float *room;        /* of each product */
+  int64_t room_each;
   void *out;
 } products;
 
@@ -239,7 +240,7 @@ static void at_index(const products *p, int64_t index, void *out, fnzi_cpu_produ
   if (out)
     one->c = (char *)out + (size_t)(index * p->m * p->n) * fnzi_dtype(p->dtype)->bytes;
   one->c_row = p->n, one->alpha = p->alpha, one->beta = p->beta;
-  one->order = p->order, one->room = p->room;
+  one->order = p->order, one->room = p->room, one->room_each = p->room_each;
 }
 
 static void run_one(const void *user, int64_t index, int lane) {
@@ -254,7 +255,9 @@ static fnz_status open_room(fnzi_krn_call *call, products *p) {
   if (!batch_size(p, p->rank))
     return FNZ_OK;
   at_index(p, 0, NULL, &one);
-  return fnzi_cpu_product_scratch(call, &one, &p->room);
+  FNZ_TRY(fnzi_cpu_product_scratch(call, &one));
+  p->room = one.room, p->room_each = one.room_each;
+  return FNZ_OK;
 }
 
 static fnz_status matmul_run(fnzi_krn_call *call, products *p, void *out) {
@@ -267,7 +270,7 @@ static fnz_status matmul_run(fnzi_krn_call *call, products *p, void *out) {
   }
   fnzi_cpu_product one;
   at_index(p, 0, out, &one);
-  FNZ_TRY(fnzi_cpu_product_packed(call, p->second, &one));
+  fnzi_cpu_product_use_packed(call, p->second, &one);
   fnzi_cpu_product_run_tiled(&one, call->team);
   return FNZ_OK;
 }

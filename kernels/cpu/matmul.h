@@ -35,7 +35,8 @@ typedef struct fnzi_cpu_product {
   int64_t c_row;
   double alpha, beta;
   fnzi_cpu_order order;
-  float *room; /* fnzi_cpu_product_scratch(), of this product or one with more rows and columns */
+  float *room; /* by fnzi_cpu_product_scratch(), of this product or one that it is a part of */
+  int64_t room_each;   /* elements of it for each thread */
   const float *packed; /* b, by fnzi_cpu_product_pack(); NULL: it is not */
 } fnzi_cpu_product;
 
@@ -54,17 +55,16 @@ void fnzi_cpu_product_few(const fnzi_cpu_product *p);
 /* By panels, with the room of thread `lane`; and on up to `threads` threads. */
 void fnzi_cpu_product_panels(const fnzi_cpu_product *p, int lane);
 void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, fnzi_krn_team *team);
-/* Room that its order needs, in scratch memory, for all threads; NULL for none. */
-FNZ_MUST_CHECK fnz_status fnzi_cpu_product_scratch(fnzi_krn_call *call, const fnzi_cpu_product *p,
-                                                   float **out);
+/* Takes the scratch memory that its order needs, for all threads: p->room, NULL for none. */
+FNZ_MUST_CHECK fnz_status fnzi_cpu_product_scratch(fnzi_krn_call *call, fnzi_cpu_product *p);
 
 /* Says that packing the second factor once saves time; packs it. */
 bool fnzi_cpu_product_packs(const fnzi_cpu_product *p);
 void fnzi_cpu_product_pack(const fnzi_cpu_product *p, float *to);
-/* Sets p->packed if the second factor is a weight that lasts and is worth the memory: it is packed
- * in the second run, and kept as long as the backend. */
-FNZ_MUST_CHECK fnz_status fnzi_cpu_product_packed(fnzi_krn_call *call, const fnzi_krn_array *weight,
-                                                  fnzi_cpu_product *p);
+/* Sets p->packed if the second factor is `weight`, lasts and is worth the memory. It is packed in
+ * the second run, and kept as long as the backend. */
+void fnzi_cpu_product_use_packed(const fnzi_krn_call *call, const fnzi_krn_array *weight,
+                                 fnzi_cpu_product *p);
 
 /* Holds OpenBLAS to one thread: where it cuts its work, and so the bits, would depend on how many.
  */

@@ -1,91 +1,72 @@
 /* matmul_packed.c - second factors as panels, kept by the backend: weights of a program that runs
- * again are packed once, for all sizes of the other factor. */
+ * again are packed once, for all sizes of the other factor. Without memory for it a weight is
+ * packed panel by panel in each run, as weights are that are too large. */
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/special_reals.h"
 
-/* Elements of a weight that are worth as much memory again; and rows beside which packing is much.
- */
-enum { MOST_PACKED = 1 << 22, MOST_ROWS = 512 };
+/* Elements of a packed weight; and rows beside which packing is nothing. */
+enum { MOST_PACKED = 1 << 22, MOST_ROWS = 512, LINE = 64 /* bytes */ };
 
 typedef struct packed {
+  struct packed *next;
   const void *data;
   int64_t rows, columns, row, column; /* of the factor, and its strides */
-  float *panels;
+  size_t bytes;                       /* of this and of the panels behind it */
 } packed;
 
-typedef struct table {
-  fnz_context *ctx;
-  struct {
-    packed *data;
-    size_t count, capacity;
-  } all;
-} table;
-
-static size_t bytes_of(const packed *p) {
-  return (size_t)fnzi_row_panels_packed(p->rows, p->columns) * sizeof *p->panels;
+static float *panels_of(packed *p) {
+  uintptr_t at = ((uintptr_t)(p + 1) + LINE - 1) & ~(uintptr_t)(LINE - 1);
+  return (float *)(void *)((unsigned char *)p + (at - (uintptr_t)p));
 }
 
 static void packed_end(fnz_context *ctx, void *data) {
-  table *t = data;
-  for (size_t i = 0; i < t->all.count; i++)
-    fnzi_free(ctx, t->all.data[i].panels, bytes_of(&t->all.data[i]));
-  FNZI_VEC_FREE(ctx, &t->all);
-  fnzi_free(ctx, t, sizeof *t);
+  for (packed *p = data, *next; p; p = next) {
+    next = p->next;
+    fnzi_free(ctx, p, p->bytes);
+  }
 }
 
-/* Ends what a call has kept: the table owns it. */
+/* A call keeps panels that the backend owns. */
 static void forget(fnz_context *ctx, void *data) {
   (void)ctx, (void)data;
 }
 
-static fnz_status find_table(fnzi_krn_call *call, table **out) {
-  fnzi_krn_kept *slot = &call->stock->packed;
-  *out = slot->data;
-  if (*out)
-    return FNZ_OK;
-  *out = fnzi_resize(call->ctx, NULL, 0, sizeof **out);
-  if (!*out)
-    return fnzi_no_memory(call->ctx);
-  **out = (table){.ctx = call->ctx};
-  *slot = (fnzi_krn_kept){*out, packed_end};
-  return FNZ_OK;
+/* Finds the panels of the second factor, or makes them; NULL: there is no memory. */
+static float *find_panels(const fnzi_krn_call *call, const fnzi_cpu_product *p) {
+  fnzi_krn_stock *stock = call->stock;
+  for (packed *k = stock->packed.data; k; k = k->next)
+    if (k->data == p->b.data && k->rows == p->k && k->columns == p->n && k->row == p->b.row &&
+        k->column == p->b.col)
+      return panels_of(k);
+  const size_t cells = (size_t)fnzi_row_panels_packed(p->k, p->n);
+  const size_t bytes = cells * sizeof(float) + sizeof(packed) + LINE; /* of MOST_PACKED at most */
+  packed *made = fnzi_resize(call->ctx, NULL, 0, bytes);
+  if (!made)
+    return NULL;
+  *made = (packed){stock->packed.data, p->b.data, p->k, p->n, p->b.row, p->b.col, bytes};
+  fnzi_cpu_product_pack(p, panels_of(made));
+  stock->packed = (fnzi_krn_kept){made, packed_end};
+  stock->packed_bytes += bytes;
+  return panels_of(made);
 }
 
-static bool is_same(const packed *a, const packed *b) {
-  return a->data == b->data && a->rows == b->rows && a->columns == b->columns && a->row == b->row &&
-         a->column == b->column;
+/* Few columns would be many more, because panels are filled up. */
+static bool is_worth(const fnzi_cpu_product *p) {
+  if (p->m > MOST_ROWS || p->n == 0 || p->k == 0 || p->k > MOST_PACKED / p->n)
+    return false;
+  const int64_t cells = fnzi_row_panels_packed(p->k, p->n);
+  return cells <= MOST_PACKED && cells <= 2 * p->k * p->n;
 }
 
-static fnz_status pack(fnzi_krn_call *call, const fnzi_cpu_product *p, packed *wanted) {
-  table *t;
-  FNZ_TRY(find_table(call, &t));
-  for (size_t i = 0; i < t->all.count; i++)
-    if (is_same(&t->all.data[i], wanted)) {
-      wanted->panels = t->all.data[i].panels;
-      return FNZ_OK;
-    }
-  FNZI_RESERVE(call->ctx, &t->all, t->all.count + 1);
-  wanted->panels = fnzi_resize(call->ctx, NULL, 0, bytes_of(wanted));
-  if (!wanted->panels) /* it is packed panel by panel, as without memory for it */
-    return FNZ_OK;
-  fnzi_cpu_product_pack(p, wanted->panels);
-  t->all.data[t->all.count++] = *wanted;
-  return FNZ_OK;
-}
-
-fnz_status fnzi_cpu_product_packed(fnzi_krn_call *call, const fnzi_krn_array *weight,
-                                   fnzi_cpu_product *p) {
-  packed wanted = {p->b.data, p->k, p->n, p->b.row, p->b.col, NULL};
+void fnzi_cpu_product_use_packed(const fnzi_krn_call *call, const fnzi_krn_array *weight,
+                                 fnzi_cpu_product *p) {
   bool lasts = false;
   for (uint32_t i = 0; call->own && i < call->op->nparams && i < 32; i++)
     lasts = lasts || (fnzi_krn_call_input(call, i) == weight && call->lasting >> i & 1);
-  if (!lasts || p->b.data != fnzi_krn_array_data(weight) || p->m > MOST_ROWS || p->n == 0 ||
-      p->k == 0 || p->k > MOST_PACKED / p->n || !fnzi_cpu_product_packs(p))
-    return FNZ_OK;
-  if (!call->own->data) {
-    FNZ_TRY(pack(call, p, &wanted));
-    *call->own = (fnzi_krn_kept){wanted.panels, forget};
-  }
+  if (!lasts || p->b.data != fnzi_krn_array_data(weight) || !is_worth(p) ||
+      !fnzi_cpu_product_packs(p))
+    return;
+  if (!call->own->data)
+    *call->own = (fnzi_krn_kept){find_panels(call, p), forget};
   p->packed = call->own->data;
-  return FNZ_OK;
 }

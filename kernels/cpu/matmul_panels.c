@@ -7,7 +7,7 @@
 enum {
   ROWS_OF = 48,         /* a tile's are a multiple */
   TILES_EACH = 4,       /* of a thread: the last ones even out what others were kept from */
-  LEAST_EACH = 2,       /* of a thread, before rows are cut: each tile brings its columns again */
+  LEAST_EACH = 2,       /* of a thread, before rows are cut: a tile brings its columns again */
   WORTH_TILES = 1 << 19 /* products */
 };
 
@@ -32,30 +32,25 @@ void fnzi_cpu_product_pack(const fnzi_cpu_product *p, float *to) {
   fnzi_rows_best()->pack(&d, to);
 }
 
-fnz_status fnzi_cpu_product_scratch(fnzi_krn_call *call, const fnzi_cpu_product *p, float **out) {
+fnz_status fnzi_cpu_product_scratch(fnzi_krn_call *call, fnzi_cpu_product *p) {
   size_t cells, lanes = (size_t)fnzi_cpu_lanes(call);
   void *room;
-  *out = NULL;
+  p->room = NULL;
   if (p->order != FNZI_ORDER_PANELS)
     return FNZ_OK;
   const fnzi_row_panels d = describe(p);
-  if (!fnzi_mul_size((size_t)fnzi_row_panels_scratch(&d), lanes, &cells))
+  p->room_each = fnzi_row_panels_scratch(&d);
+  if (!fnzi_mul_size((size_t)p->room_each, lanes, &cells))
     return fnzi_no_memory(call->ctx);
-  FNZ_TRY(fnzi_arena_take(&call->scratch, cells, sizeof **out, &room));
-  *out = room;
+  FNZ_TRY(fnzi_arena_take(&call->scratch, cells, sizeof *p->room, &room));
+  p->room = room;
   return FNZ_OK;
 }
 
-/* Parts of a product have no more room than the whole. */
-static void panels_run_in(const fnzi_cpu_product *p, int64_t room, int lane) {
-  fnzi_row_panels d = describe(p);
-  d.room = p->room + lane * room;
-  fnzi_rows_best()->panels(&d);
-}
-
 void fnzi_cpu_product_panels(const fnzi_cpu_product *p, int lane) {
-  const fnzi_row_panels d = describe(p);
-  panels_run_in(p, fnzi_row_panels_scratch(&d), lane);
+  fnzi_row_panels d = describe(p);
+  d.room = p->room + lane * p->room_each;
+  fnzi_rows_best()->panels(&d);
 }
 
 static const void *panels_moved(const fnzi_cpu_matrix *x, int64_t elements) {
@@ -64,7 +59,7 @@ static const void *panels_moved(const fnzi_cpu_matrix *x, int64_t elements) {
 
 typedef struct tiles {
   const fnzi_cpu_product *product;
-  int64_t rows, columns, across, room;
+  int64_t rows, columns, across;
 } tiles;
 
 static void panels_run_tile(const void *user, int64_t at, int lane) {
@@ -77,13 +72,12 @@ static void panels_run_tile(const void *user, int64_t at, int lane) {
   one.b.data = panels_moved(&p->b, j * p->b.col);
   one.packed = p->packed ? p->packed + j * p->k : NULL;
   one.c = (float *)p->c + i * p->c_row + j;
-  panels_run_in(&one, t->room, lane);
+  fnzi_cpu_product_panels(&one, lane);
 }
 
 /* By columns first: then each part of the second factor is brought by one thread alone. */
 void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, fnzi_krn_team *team) {
-  const fnzi_row_panels whole = describe(p);
-  tiles t = {.product = p, .room = fnzi_row_panels_scratch(&whole)};
+  tiles t = {.product = p};
   int threads = fnzi_krn_team_lanes(team);
   int64_t wanted = (int64_t)threads * TILES_EACH;
   t.columns = fnzi_cpu_parts(fnzi_cpu_parts(p->n, wanted), FNZI_PANEL_COLUMNS) * FNZI_PANEL_COLUMNS;
@@ -93,7 +87,7 @@ void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, fnzi_krn_team *tea
   t.rows = fnzi_cpu_parts(fnzi_cpu_parts(p->m, down), ROWS_OF) * ROWS_OF;
   int64_t count = fnzi_cpu_parts(p->m, t.rows) * t.across;
   if (threads <= 1 || count == 1 || p->m * p->n < WORTH_TILES / (p->k + 1)) {
-    panels_run_in(p, t.room, 0);
+    fnzi_cpu_product_panels(p, 0);
     return;
   }
   fnzi_krn_share(team, count, panels_run_tile, &t);

@@ -292,7 +292,7 @@ fnz_status fnzi_kernel_tensordot(fnzi_krn_call *call) {
   }
   p.c_row = p.n ? p.n : 1;
   p.order = fnzi_cpu_product_order(&p, &p.a, &p.b);
-  FNZ_TRY(fnzi_cpu_product_scratch(call, &p, &p.room));
+  FNZ_TRY(fnzi_cpu_product_scratch(call, &p));
   fnzi_cpu_product_run_tiled(&p, call->team);
   return FNZ_OK;
 }

@@ -448,7 +448,7 @@ static void transposed(const fnzi_row_panels *d) {
 }
 
 static void panels(const fnzi_row_panels *d) {
-  if (fnzi_row_panels_is_transposed(d)) {
+  if (!d->packed && fnzi_row_panels_is_transposed(d)) {
     transposed(d);
     return;
   }
