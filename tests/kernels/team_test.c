@@ -6,6 +6,7 @@
 
 #include "kernels/core/team.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -115,9 +116,25 @@ START_TEST(loops_within_loops_are_done) {
 }
 END_TEST
 
+static void note_lane(const void *user, int64_t i, int lane) {
+  (void)i;
+  atomic_fetch_or(*(atomic_uint *const *)user, 1u << lane);
+  sched_yield();
+}
+
+/* AddressSanitizer has a lock while it starts a thread, which a child would find locked for ever.
+ */
+static void wait_for_helpers(seen *s) {
+  static atomic_uint lanes;
+  atomic_uint *at = &lanes;
+  while (atomic_load(&lanes) != (1u << LANES) - 1)
+    fnzi_krn_share(s->team, 100, note_lane, &at);
+}
+
 START_TEST(a_child_has_helpers_of_its_own) {
   static seen s;
   open_team(&s);
+  wait_for_helpers(&s);
   share_and_check(&s, 300);
   pid_t child = fork();
   if (child == 0) {
