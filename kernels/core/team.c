@@ -174,14 +174,22 @@ int fnzi_krn_team_lanes(const fnzi_krn_team *t) {
 }
 
 /* --- Sharing ------------------------------------------------------------------------------- */
-/* A loop within a loop has no helpers, who are all in the outer one. A helper may be there when the
- * caller has closed that loop and waits for it. */
+/* A helper that is in the middle of an element: the caller may have closed the loop, and waits. */
+static bool is_helping(fnzi_krn_team *t) {
+  if (atomic_load(&t->inside))
+    for (int lane = 1; lane < t->started; lane++)
+      if (pthread_equal(t->helpers[lane].thread, pthread_self()))
+        return true;
+  return false;
+}
+
+/* A loop within a loop has no helpers, who are all in the outer one. */
 void fnzi_krn_share_ranges(fnzi_krn_team *t, int64_t count, fnzi_share_range_fn *body,
                            const void *user) {
   if (t && t->process != getpid())
     start_without_helpers(t);
   if (!t || count <= 1 || atomic_load_explicit(&t->ticket, memory_order_relaxed) & 1 ||
-      atomic_load(&t->inside)) {
+      is_helping(t)) {
     body(user, 0, count, 0);
     return;
   }
