@@ -7,7 +7,6 @@
 #include "kernels/core/core.h"
 
 enum {
-  STORAGE_ALIGNMENT = 64,
   SMALL_STORAGE = 256, /* bytes that lie in the storage itself */
   MOST_KEPT = 64
 };
@@ -16,7 +15,7 @@ enum {
 static const size_t most_block_bytes = FNZI_WATCHED ? 0 : (size_t)128 << 20;
 
 /* Bytes of a storage when it is allocated, with its small elements after it. */
-enum { STORAGE_BYTES = sizeof(fnzi_krn_storage) + STORAGE_ALIGNMENT + SMALL_STORAGE };
+enum { STORAGE_BYTES = sizeof(fnzi_krn_storage) + FNZI_KRN_ALIGNMENT + SMALL_STORAGE };
 
 fnz_status fnzi_krn_sizes_check(fnz_context *ctx, uint32_t rank, const int64_t *sizes,
                                 size_t cell) {
@@ -260,23 +259,18 @@ fnz_status fnzi_krn_array_rebase(fnz_context *ctx, fnzi_krn_array *array,
 }
 
 /* --- Storage ----------------------------------------------------------------------------- */
-static unsigned char *aligned(void *from) {
-  uintptr_t at = (uintptr_t)from + STORAGE_ALIGNMENT - 1;
-  return (unsigned char *)(at & ~(uintptr_t)(STORAGE_ALIGNMENT - 1));
-}
-
 static fnz_status give_block(fnz_context *ctx, fnzi_krn_storage *s, size_t bytes) {
   if ((bytes <= SMALL_STORAGE && !s->stock->elsewhere) || !s->stock->has_data) {
-    s->data = s->stock->has_data ? aligned(s + 1) : NULL;
+    s->data = s->stock->has_data ? fnzi_krn_aligned(s + 1) : NULL;
     return FNZ_OK;
   }
   size_t block_bytes;
-  void *block = take_block(ctx, s->stock, bytes + STORAGE_ALIGNMENT, &block_bytes);
+  void *block = take_block(ctx, s->stock, bytes + FNZI_KRN_ALIGNMENT, &block_bytes);
   if (!block)
     return s->stock->elsewhere ? ctx->error.status : fnzi_no_memory(ctx);
   s->block = block;
   s->block_bytes = block_bytes;
-  s->data = aligned(s->block);
+  s->data = fnzi_krn_aligned(s->block);
   return FNZ_OK;
 }
 
@@ -359,7 +353,7 @@ fnz_status fnzi_krn_array_allocate(fnz_context *ctx, fnzi_krn_array *array, bool
   int64_t low, high = fnzi_krn_array_numel(array);
   if (array->eager && (!fnzi_extent(&array->place, &low, &high) || low < 0))
     return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL, "the memory of a tensor leaves 63 bits");
-  if (!fnzi_mul_size((size_t)high, array->cell, &bytes) || bytes >= SIZE_MAX - STORAGE_ALIGNMENT)
+  if (!fnzi_mul_size((size_t)high, array->cell, &bytes) || bytes >= SIZE_MAX - FNZI_KRN_ALIGNMENT)
     return fnzi_no_memory(ctx);
   FNZ_TRY(fnzi_krn_storage_create(ctx, array->stock, bytes, &array->storage));
   const fnzi_krn_elsewhere *e = array->stock->elsewhere;

@@ -50,6 +50,15 @@ typedef struct fnzi_krn_elsewhere {
   const char *(*words)(const fnz_op *op, bool is_window);
 } fnzi_krn_elsewhere;
 
+/* --- Alignment ----------------------------------------------------------------------------------
+ */
+enum { FNZI_KRN_ALIGNMENT = 64 }; /* bytes: a line of the cache */
+/* The first aligned address from there on. */
+static inline unsigned char *fnzi_krn_aligned(void *from) {
+  uintptr_t at = (uintptr_t)from + FNZI_KRN_ALIGNMENT - 1;
+  return (unsigned char *)(at & ~(uintptr_t)(FNZI_KRN_ALIGNMENT - 1));
+}
+
 /* --- Arrays ----------------------------------------------------------------------------------- */
 typedef struct fnzi_krn_storage {
   size_t refs, bytes;
@@ -315,7 +324,8 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_channels_last_result(fnzi_krn_call *call, siz
  * more if the image is some channels of another one. 0: they lie otherwise. */
 int64_t fnzi_krn_channels_last_pitch(const fnz_geometry *g, uint32_t spatial);
 static inline bool fnzi_krn_has_channels_last(const fnz_geometry *g, uint32_t spatial) {
-  return fnzi_krn_channels_last_pitch(g, spatial) == g->sizes[g->rank - 1 - spatial];
+  const int64_t pitch = fnzi_krn_channels_last_pitch(g, spatial);
+  return pitch && pitch == g->sizes[g->rank - 1 - spatial];
 }
 
 /* Copies the results that fnzi_krn_result_get_as() kept in scratch memory to where they belong. */

@@ -85,6 +85,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_depth(fnzi_krn_call *call, const fnzi_me
                                               const fnzi_cpu_conv_floats *o);
 
 /* --- conv_apart.c -------------------------------------------------------------------------- */
+/* A transposed one in f32 whose stride is its kernel, without padding, is one product per place. */
 bool fnzi_cpu_conv_is_apart(const fnzi_meta_conv *c);
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_apart(fnzi_krn_call *call, const fnzi_meta_conv *c,
                                               const float *weight);

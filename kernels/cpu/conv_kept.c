@@ -66,8 +66,6 @@ fnz_status fnzi_cpu_conv_kept(fnzi_krn_call *call, const fnzi_meta_conv *c, bool
 }
 
 /* --- Weights ------------------------------------------------------------------------------- */
-enum { LINE = 64 }; /* bytes */
-
 typedef struct ordered {
   size_t bytes; /* of all */
 } ordered;
@@ -79,17 +77,16 @@ static void end_ordered(fnz_context *ctx, void *data) {
 
 fnz_status fnzi_cpu_conv_weight_ordered(fnzi_krn_call *call, size_t bytes, void **out, bool *has) {
   if (!fnzi_cpu_conv_keeps_weight(call))
-    return fnzi_arena_take(&call->scratch, (bytes + LINE - 1) / LINE, LINE, out);
+    return fnzi_arena_take(&call->scratch, bytes / sizeof(float), sizeof(float), out);
   ordered *o = call->own->data;
   *has = o != NULL;
   if (!o) {
-    if (!fnzi_add_size(bytes, sizeof *o + LINE, &bytes) ||
+    if (!fnzi_add_size(bytes, sizeof *o + FNZI_KRN_ALIGNMENT, &bytes) ||
         !(o = fnzi_resize(call->ctx, NULL, 0, bytes)))
       return fnzi_no_memory(call->ctx);
     o->bytes = bytes;
     *call->own = (fnzi_krn_kept){o, end_ordered};
   }
-  uintptr_t at = ((uintptr_t)(o + 1) + LINE - 1) & ~(uintptr_t)(LINE - 1);
-  *out = (unsigned char *)o + (at - (uintptr_t)o);
+  *out = fnzi_krn_aligned(o + 1);
   return FNZ_OK;
 }

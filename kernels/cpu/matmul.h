@@ -52,7 +52,7 @@ fnzi_cpu_order fnzi_cpu_product_order(const fnzi_cpu_product *p, const fnzi_cpu_
                                       const fnzi_cpu_matrix *b);
 /* Computes it in its order. */
 void fnzi_cpu_product_few(const fnzi_cpu_product *p);
-/* By panels, with the room of thread `lane`; and on up to `threads` threads. */
+/* By panels, in a lane of a team; and by all lanes. */
 void fnzi_cpu_product_panels(const fnzi_cpu_product *p, int lane);
 void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, fnzi_krn_team *team);
 /* Takes the scratch memory that its order needs, for all threads: p->room, NULL for none. */

@@ -5,7 +5,7 @@
 #include "kernels/cpu/special_reals.h"
 
 /* Elements of a packed weight; and rows beside which packing is nothing. */
-enum { MOST_PACKED = 1 << 22, MOST_ROWS = 512, LINE = 64 /* bytes */ };
+enum { MOST_PACKED = 1 << 22, MOST_ROWS = 512 };
 
 typedef struct packed {
   struct packed *next;
@@ -13,11 +13,6 @@ typedef struct packed {
   int64_t rows, columns, row, column; /* of the factor, and its strides */
   size_t bytes;                       /* of this and of the panels behind it */
 } packed;
-
-static float *panels_of(packed *p) {
-  uintptr_t at = ((uintptr_t)(p + 1) + LINE - 1) & ~(uintptr_t)(LINE - 1);
-  return (float *)(void *)((unsigned char *)p + (at - (uintptr_t)p));
-}
 
 static void packed_end(fnz_context *ctx, void *data) {
   for (packed *p = data, *next; p; p = next) {
@@ -37,17 +32,18 @@ static float *find_panels(const fnzi_krn_call *call, const fnzi_cpu_product *p) 
   for (packed *k = stock->packed.data; k; k = k->next)
     if (k->data == p->b.data && k->rows == p->k && k->columns == p->n && k->row == p->b.row &&
         k->column == p->b.col)
-      return panels_of(k);
+      return (float *)(void *)fnzi_krn_aligned(k + 1);
   const size_t cells = (size_t)fnzi_row_panels_packed(p->k, p->n);
-  const size_t bytes = cells * sizeof(float) + sizeof(packed) + LINE; /* of MOST_PACKED at most */
+  const size_t bytes = cells * sizeof(float) + sizeof(packed) + FNZI_KRN_ALIGNMENT;
   packed *made = fnzi_resize(call->ctx, NULL, 0, bytes);
   if (!made)
     return NULL;
   *made = (packed){stock->packed.data, p->b.data, p->k, p->n, p->b.row, p->b.col, bytes};
-  fnzi_cpu_product_pack(p, panels_of(made));
+  float *panels = (float *)(void *)fnzi_krn_aligned(made + 1);
+  fnzi_cpu_product_pack(p, panels);
   stock->packed = (fnzi_krn_kept){made, packed_end};
   stock->packed_bytes += bytes;
-  return panels_of(made);
+  return panels;
 }
 
 /* Few columns would be many more, because panels are filled up. */
