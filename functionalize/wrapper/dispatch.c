@@ -359,8 +359,5 @@ fnz_status fnzi_wrap_dispatch(fnz_wrapper *wrapper, fnzi_wrap_request *request) 
                      "elements; return a copy, declared without (a), or use ATen's views; the "
                      "schema is %s",
                      request->op->name, request->op->schema);
-  const char *why, *remedy;
-  fnzi_wrap_refused_why(request->op, &why, &remedy);
-  return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: %s; %s", request->op->name, why,
-                   remedy);
+  return fnzi_wrap_refuse_op(wrapper, request->op);
 }

@@ -82,7 +82,7 @@ static const struct {
 #undef REFUSED
 };
 
-void fnzi_wrap_refused_why(const fnz_op *op, const char **why, const char **remedy) {
+static void refused_why(const fnz_op *op, const char **why, const char **remedy) {
   *why = fnz_op_is_mutating(op) ? "it writes an argument and has no functional twin"
                                 : "it returns a view for which there is no rule";
   *remedy = "use other operators";
@@ -91,6 +91,12 @@ void fnzi_wrap_refused_why(const fnz_op *op, const char **why, const char **reme
       *why = classes[refused[i].class];
       *remedy = refused[i].remedy;
     }
+}
+
+fnz_status fnzi_wrap_refuse_op(const fnz_wrapper *wrapper, const fnz_op *op) {
+  const char *why, *remedy;
+  refused_why(op, &why, &remedy);
+  return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: %s; %s", op->name, why, remedy);
 }
 
 fnz_rule fnz_op_rule(const fnz_op *op) {
@@ -115,6 +121,6 @@ fnz_rule fnz_op_rule(const fnz_op *op) {
   else if (out.action == FNZ_ACTION_FUNCTIONAL)
     out.becomes = op;
   else if (out.action == FNZ_ACTION_REFUSED)
-    fnzi_wrap_refused_why(op, &out.words, &out.remedy);
+    refused_why(op, &out.words, &out.remedy);
   return out;
 }

@@ -351,8 +351,8 @@ fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op);
 bool fnzi_wrap_is_by_memory(const fnz_op *op);
 /* Like fnzi_wrap_route_find(), but cached in the context. */
 fnzi_wrap_route fnzi_wrap_route_of(fnz_wrapper *wrapper, const fnz_op *op);
-/* Why an operator is refused, and what to do instead (refused.def). */
-void fnzi_wrap_refused_why(const fnz_op *op, const char **why, const char **remedy);
+/* Fails with why the operator is refused, and what to do instead (refused.def). */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_refuse_op(const fnz_wrapper *wrapper, const fnz_op *op);
 
 /* --- dispatch.c, write_rules.c ---------------------------------------------------------------- */
 /* Runs a request; results are in request->out, and fnzi_wrap_request_end() releases them. */

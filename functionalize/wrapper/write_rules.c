@@ -202,10 +202,7 @@ static fnz_status rules_refuse(fnz_wrapper *wrapper, const fnzi_wrap_request *r)
                      "%s writes an argument and returns a view of one; return a copy, declared "
                      "without (a), or the written argument itself; the schema is %s",
                      r->op->name, r->op->schema);
-  const char *why, *remedy;
-  fnzi_wrap_refused_why(r->op, &why, &remedy);
-  return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: %s; %s", r->op->name, why,
-                   remedy);
+  return fnzi_wrap_refuse_op(wrapper, r->op);
 }
 
 static fnz_status check_self(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
