@@ -439,29 +439,19 @@ static void compare_with_run(fnz_context *ctx, const fnz_program *p, fnz_backend
   fnz_arrays_destroy(want);
 }
 
-/* A program of a weight "c" of `weights` elements and an input "x". */
-typedef struct kept_case {
-  const char *text;
-  int64_t weight[4], x[4];
-  uint32_t rank;
-  bool keeps; /* on this processor */
-} kept_case;
+/* A program of a weight "c" and an input "x". */
+#define KEPT(weight, x, y, node)                                                                   \
+  "fnz 1\nweight \"c\": f32[" weight "]\nprogram(%c: f32[" weight "] parameter \"c\", %x: f32[" x  \
+  "])\n{\n  %y: f32[" y "] = " node "\n  return %y\n}\n"
 
 static void fill(float *to, int64_t count, int step) {
   for (int64_t i = 0; i < count; i++)
     to[i] = (float)(i * step % 19 - 9) * 0.125f;
 }
 
-static int64_t count_of(const int64_t *sizes, uint32_t rank) {
-  int64_t count = 1;
-  for (uint32_t d = 0; d < rank; d++)
-    count *= sizes[d];
-  return count;
-}
-
 /* A weight is ordered once, from the second run on; one that the caller gives in its place is
  * another one. */
-static void run_with_kept(const kept_case *c, int threads) {
+static void run_with_kept(const char *text, bool keeps, int threads) {
   fnz_context *ctx;
   fnz_program *traced, *p;
   fnz_backend *cpu;
@@ -469,16 +459,18 @@ static void run_with_kept(const kept_case *c, int threads) {
   fnz_arrays *inputs;
   fnzi_blob *blob;
   void *data;
-  int64_t weights = count_of(c->weight, c->rank);
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-  OK(ctx, fnz_program_read(ctx, c->text, strlen(c->text), FNZ_FORMAT_TEXT, &traced));
+  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &traced));
+  const fnz_geometry *weight = fnzi_value_at(traced, 0, 0)->geometry,
+                     *x = fnzi_value_at(traced, 0, 1)->geometry;
+  const int64_t weights = fnz_geometry_numel(weight);
   OK(ctx, fnzi_blob_create(ctx, (size_t)weights * sizeof(float), &blob));
   fill(fnzi_blob_data(blob), weights, 7);
   traced->weights.data[0].blob = blob;
   OK(ctx, fnz_functionalize(ctx, traced, NULL, &p));
   OK(ctx, fnz_arrays_create(ctx, &inputs));
-  OK(ctx, fnz_arrays_add(inputs, "x", FNZ_F32, c->rank, c->x, &data));
-  fill(data, count_of(c->x, c->rank), 3);
+  OK(ctx, fnz_arrays_add(inputs, "x", FNZ_F32, x->rank, x->sizes, &data));
+  fill(data, fnz_geometry_numel(x), 3);
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   fnz_executable *exe;
@@ -488,13 +480,13 @@ static void run_with_kept(const kept_case *c, int threads) {
   for (int i = 0; i < 5; i++) {
     fnz_arrays *have;
     if (i == 4) {
-      OK(ctx, fnz_arrays_add(inputs, "parameter.c", FNZ_F32, c->rank, c->weight, &data));
+      OK(ctx, fnz_arrays_add(inputs, "parameter.c", FNZ_F32, weight->rank, weight->sizes, &data));
       fill(data, weights, 5);
     }
     OK(ctx, fnz_arrays_create(ctx, &have));
     OK(ctx, fnz_executable_run_arrays(ctx, exe, inputs, NULL, ws, have));
     compare_with_run(ctx, p, cpu, inputs, have);
-    ck_assert_uint_eq(kept_count(ws), c->keeps && i > 0);
+    ck_assert_uint_eq(kept_count(ws), keeps && i > 0);
     fnz_arrays_destroy(have);
   }
   fnz_workspace_destroy(ws);
@@ -508,39 +500,16 @@ static void run_with_kept(const kept_case *c, int threads) {
 
 START_TEST(kept_weights_may_be_replaced) {
   const bool packs = fnzi_rows_best()->pack != NULL;
-  const kept_case cases[] = {
-      {"fnz 1\nweight \"c\": f32[32,16,3,3]\n"
-       "program(%c: f32[32,16,3,3] parameter \"c\", %x: f32[1,16,8,8])\n{\n"
-       "  %y: f32[1,32,8,8] = conv2d(%x, %c, None, [1, 1], [1, 1])\n  return %y\n}\n",
-       {32, 16, 3, 3},
-       {1, 16, 8, 8},
-       4,
-       true},
-      {"fnz 1\nweight \"c\": f32[16,4,2,2]\n"
-       "program(%c: f32[16,4,2,2] parameter \"c\", %x: f32[1,16,8,8])\n{\n"
-       "  %y: f32[1,4,16,16] = conv_transpose2d.input(%x, %c, None, [2, 2])\n  return %y\n}\n",
-       {16, 4, 2, 2},
-       {1, 16, 8, 8},
-       4,
-       true},
-      /* a depth of two panels, and columns that do not fill the last one */
-      {"fnz 1\nweight \"c\": f32[150,300]\n"
-       "program(%c: f32[150,300] parameter \"c\", %x: f32[70,300])\n{\n"
-       "  %y: f32[70,150] = linear(%x, %c)\n  return %y\n}\n",
-       {150, 300},
-       {70, 300},
-       2,
-       packs},
-      {"fnz 1\nweight \"c\": f32[300,150]\n"
-       "program(%c: f32[300,150] parameter \"c\", %x: f32[200,300])\n{\n"
-       "  %y: f32[200,150] = mm(%x, %c)\n  return %y\n}\n",
-       {300, 150},
-       {200, 300},
-       2,
-       packs}};
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    for (int threads = 1; threads <= 2; threads++)
-      run_with_kept(&cases[i], threads);
+  for (int threads = 1; threads <= 2; threads++) {
+    run_with_kept(KEPT("32,16,3,3", "1,16,8,8", "1,32,8,8", "conv2d(%x, %c, None, [1, 1], [1, 1])"),
+                  true, threads);
+    run_with_kept(
+        KEPT("16,4,2,2", "1,16,8,8", "1,4,16,16", "conv_transpose2d.input(%x, %c, None, [2, 2])"),
+        true, threads);
+    /* a depth of two panels, and columns that do not fill the last one */
+    run_with_kept(KEPT("150,300", "70,300", "70,150", "linear(%x, %c)"), packs, threads);
+    run_with_kept(KEPT("300,150", "200,300", "200,150", "mm(%x, %c)"), packs, threads);
+  }
 }
 END_TEST
 
