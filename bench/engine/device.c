@@ -274,7 +274,7 @@ static fnz_status multiply_once(bench *b, const void *what) {
   return fnzi_cuda_wait(b->ctx, &b->device, b->stream);
 }
 
-/* x @ y of the row, on the inputs of the program; mv_ has y turned. */
+/* x @ y of the row, on the inputs of the program; mv_ has y transposed. */
 static fnz_status measure_product(bench *b, const row *r, figures *f) {
   const int64_t m = r->name[1] == 'v' ? 1 : sized(r->rows), n = sized(r->rows),
                 k = sized(r->columns);

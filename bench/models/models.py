@@ -4,7 +4,7 @@
     bench/models/models.py --fnz build/fnz FOLDER [--threads 1,2] [--clock cpu] [--with inductor,ort] [--out PAGE.md] [NAME ...]
 
 Needs torch, torchvision and transformers, and what --with names (ort: onnxruntime and onnxscript); fnz needs none of it. Writes
-FOLDER/NAME/program.pt2 and inputs.safetensors; files that exist are kept. Large models run only by name. All ways take turns in
+FOLDER/NAME/program.pt2 and inputs.safetensors; files that exist are kept. Large models run only by name, and so do models that no change was measured on: `others` is the name of all of these. All ways take turns in
 one process for each number of threads, three rounds; of each the least time counts, as in bench/engine/engine.py. With --clock
 cpu that is processor time, of one thread: for a machine that does other work too. Prints a Markdown page. Values are not
 compared here: tests and scripts/check_with_torch.py do that.
@@ -174,6 +174,47 @@ def large_decoder(name, dtype):
     return model.eval(), {"ids": words(1, 1), "pos": torch.tensor([200])}
 
 
+# --- Others, that no change was measured on: only by name, `others` for all of them --------------------------------
+OTHERS = ("resnet18", "densenet121", "shufflenet_v2_x1_0", "regnet_y_400mf", "swin_t", "squeezenet1_1", "googlenet")
+for _name in OTHERS:
+    program(_name)(lambda name=_name: image(name))
+
+
+class Decoder(nn.Module):
+    """An image from features, by transposed convolutions."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.ConvTranspose2d(256, 128, 4, 2, 1), nn.BatchNorm2d(128), nn.ReLU(), nn.ConvTranspose2d(128, 64, 4, 2, 1),
+            nn.BatchNorm2d(64), nn.ReLU(), nn.ConvTranspose2d(64, 32, 2, 2), nn.ReLU(), nn.Conv2d(32, 3, 3, padding=1), nn.Tanh())
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.last = nn.LSTM(128, 256, 2, batch_first=True), nn.Linear(256, 64)
+
+    def forward(self, x):
+        return self.last(self.lstm(x)[0])
+
+
+program("image_decoder")(lambda: (Decoder().eval(), {"x": torch.randn(1, 256, 16, 16)}))
+program("lstm_64")(lambda: (Recurrent().eval(), {"x": torch.randn(1, 64, 128)}))
+
+
+@program("distilbert_64")
+def _():
+    from transformers import DistilBertConfig, DistilBertModel
+    return Whole(DistilBertModel(DistilBertConfig(attn_implementation="sdpa"))).eval(), {"input_ids": words(1, 64)}
+
+
+OTHERS += ("image_decoder", "lstm_64", "distilbert_64")
+
+
 def is_large(name):
     return name.rsplit("_", 1)[0] in LARGE
 
@@ -291,7 +332,8 @@ def measure(args):
     saved = json.load(open(args.save)) if os.path.exists(args.save) else {}
     of = [os.stat(args.fnz).st_mtime, sorted(args.ways), args.seconds, args.clock]  # another run goes on only with these
     results = saved["results"] if saved.get("of") == of else {}
-    for name in args.names or [n for n in PROGRAMS if not is_large(n)]:
+    names = OTHERS if args.names == ["others"] else args.names
+    for name in names or [n for n in PROGRAMS if not is_large(n) and n not in OTHERS]:
         if name in results:
             continue
         programs.write(name, args.folder)
