@@ -117,26 +117,33 @@ static fnz_status add_lent(fnz_frame *frame, const fnzi_krn_array *array, const 
   return FNZ_OK;
 }
 
-static fnz_status run_impl(fnz_frame *frame) {
-  bool lends = frame->kernel->kernel.contiguous && frame->call->has_data;
-  fnzi_krn_call *call = frame->call;
-  for (size_t i = 0; lends && i < call->op->nparams; i++)
+static fnz_status lend_args(fnz_frame *frame) {
+  const fnzi_krn_call *call = frame->call;
+  for (size_t i = 0; i < call->op->nparams; i++)
     FNZI_EACH_ARG(each, &call->args[i], 1) {
       const fnzi_krn_array *array = fnzi_krn_arg_array(each.arg);
       const void *data;
       if (!array || fnzi_is_contiguous(&array->place) || find_lent(frame, array))
         continue;
-      FNZ_TRY(fnzi_krn_dense_get(call, array, &data));
+      FNZ_TRY(fnzi_krn_dense_get(frame->call, array, &data));
       FNZ_TRY(add_lent(frame, array, data, call->op->params[i].is_write));
     }
-  for (size_t k = 0; lends && k < call->noutputs; k++) {
+  return FNZ_OK;
+}
+
+static fnz_status lend_results(fnz_frame *frame) {
+  fnzi_krn_call *call = frame->call;
+  for (size_t k = 0; k < call->noutputs; k++) {
     void *data;
     if (!call->outputs[k] || fnzi_is_contiguous(&call->outputs[k]->place))
       continue;
     FNZ_TRY(fnzi_krn_result_get_as(call, k, call->outputs[k]->place.dtype, &data));
     FNZ_TRY(add_lent(frame, call->outputs[k], data, false));
   }
-  FNZ_TRY(frame->kernel->kernel.impl(frame));
+  return FNZ_OK;
+}
+
+static fnz_status take_back(fnz_frame *frame) {
   for (const lent *l = frame->lents; l; l = l->next) {
     fnzi_krn_window to, from;
     if (!l->goes_back)
@@ -146,6 +153,16 @@ static fnz_status run_impl(fnz_frame *frame) {
     FNZ_TRY(fnzi_krn_window_assign(frame->call, &to, &from, false));
   }
   return FNZ_OK;
+}
+
+static fnz_status run_impl(fnz_frame *frame) {
+  bool lends = frame->kernel->kernel.contiguous && frame->call->has_data;
+  if (lends)
+    FNZ_TRY(lend_args(frame));
+  if (lends)
+    FNZ_TRY(lend_results(frame));
+  FNZ_TRY(frame->kernel->kernel.impl(frame));
+  return take_back(frame);
 }
 
 /* --- As a row ---------------------------------------------------------------------------- */

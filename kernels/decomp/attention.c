@@ -19,9 +19,9 @@ static fnzi_krn_array *masked(fnzi_dec_steps *s, fnzi_krn_array *scores) {
   fnzi_krn_array *mask = fnzi_dec_given_array(s, "attn_mask");
   bool causal = fnzi_krn_named_bool(s->call, "is_causal", false);
   if (causal) {
-    /* True where a query must not look: at keys behind its own place. */
     int64_t queries = fnzi_dec_array_size(scores, -2), keys = fnzi_dec_array_size(scores, -1);
     fnzi_krn_array *later = STEP(ones, INTS(queries, keys), DTYPE(FNZ_BOOL));
+    /* True where a query must not look: at keys behind its own place. */
     later = STEP(triu, V(later), I(1));
     scores = STEP(masked_fill__Scalar, V(scores), V(later), F(-INFINITY));
   }

@@ -153,6 +153,11 @@ int64_t fnzi_dec_array_size(const fnzi_krn_array *a, int64_t dim);
 static inline fnz_dtype fnzi_dec_array_dtype(const fnzi_krn_array *a) {
   return a ? a->geometry.dtype : FNZ_F32;
 }
+/* Transposed, and conjugated if it is complex. */
+static inline fnzi_krn_array *fnzi_dec_adjoint(fnzi_dec_steps *s, fnzi_krn_array *a) {
+  a = fnzi_dec_transposed(s, a);
+  return fnzi_is_complex(fnzi_dec_array_dtype(a)) ? STEP(_conj_physical, V(a)) : a;
+}
 /* In which elements of the dtype are computed: 16-bit floats in f32. */
 static inline fnz_dtype fnzi_dec_wide(fnz_dtype dtype) {
   return dtype == FNZ_F16 || dtype == FNZ_BF16 ? FNZ_F32 : dtype;

@@ -92,7 +92,7 @@ static void open_axes(fnzi_dec_steps *s, bool back, filter_fn *filter, double ra
   }
 }
 
-/* The weights of both axes on both sides; turned, what flows back. */
+/* The weights of both axes on both sides; transposed, they are the weights of gradients. */
 static void resized(fnzi_dec_steps *s, bool back, filter_fn *filter, double radius) {
   fnzi_krn_array *x = fnzi_krn_call_input(s->call, 0);
   fnz_dtype dtype = fnzi_dec_array_dtype(x), inner = dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;

@@ -5,11 +5,6 @@
 #include <math.h>
 
 /* --- Pieces ------------------------------------------------------------------------------ */
-static fnzi_krn_array *solve_adjoint(fnzi_dec_steps *s, fnzi_krn_array *a) {
-  a = fnzi_dec_transposed(s, a);
-  return fnzi_is_complex(fnzi_dec_array_dtype(a)) ? STEP(_conj_physical, V(a)) : a;
-}
-
 static fnzi_krn_array *solve_by_rows(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return STEP(clone, V(a), (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1});
 }
@@ -169,8 +164,8 @@ DECOMP(triangular_solve) {
 static fnzi_krn_array *solve_by_cholesky(fnzi_dec_steps *s, fnzi_krn_array *triangle,
                                          fnzi_krn_array *b) {
   bool upper = fnzi_krn_named_bool(s->call, "upper", false);
-  fnzi_krn_array *lower = upper ? solve_adjoint(s, triangle) : triangle;
-  fnzi_krn_array *other = upper ? triangle : solve_adjoint(s, triangle);
+  fnzi_krn_array *lower = upper ? fnzi_dec_adjoint(s, triangle) : triangle;
+  fnzi_krn_array *other = upper ? triangle : fnzi_dec_adjoint(s, triangle);
   fnzi_krn_array *half = STEP(linalg_solve_triangular, V(lower), V(b), B(false));
   return STEP(linalg_solve_triangular, V(other), V(half), B(true));
 }

@@ -6,11 +6,6 @@
 #include <math.h>
 
 /* --- Pieces ------------------------------------------------------------------------------ */
-static fnzi_krn_array *spectra_adjoint(fnzi_dec_steps *s, fnzi_krn_array *a) {
-  a = STEP(transpose__int, V(a), I(-2), I(-1));
-  return fnzi_is_complex(fnzi_dec_array_dtype(a)) ? STEP(_conj_physical, V(a)) : a;
-}
-
 /* U, S and V^H */
 typedef struct singular {
   fnzi_krn_array *of[3];
@@ -69,7 +64,7 @@ DECOMP(svd_old) {
   singular d = decompose(s, a, !fnzi_krn_named_bool(s->call, "some", true), vectors);
   fnzi_dec_result_give(s, vectors ? d.of[0] : no_vectors(s, a, -2));
   fnzi_dec_result_give(s, d.of[1]);
-  fnzi_dec_result_give(s, spectra_adjoint(s, vectors ? d.of[2] : no_vectors(s, a, -1)));
+  fnzi_dec_result_give(s, fnzi_dec_adjoint(s, vectors ? d.of[2] : no_vectors(s, a, -1)));
 }
 
 /* --- Tolerances -------------------------------------------------------------------------- */
@@ -127,7 +122,7 @@ static void give_pseudoinverse(fnzi_dec_steps *s, const char *relative) {
   if (s->status != FNZ_OK)
     return;
   if (fnzi_dec_array_numel(a) == 0) {
-    fnzi_krn_array *transposed = STEP(transpose__int, V(a), I(-2), I(-1));
+    fnzi_krn_array *transposed = fnzi_dec_transposed(s, a);
     fnzi_dec_result_give(s, transposed ? STEP(new_zeros, V(a),
                                               fnzi_dec_ints(s, transposed->geometry.sizes,
                                                             transposed->geometry.rank))
@@ -136,11 +131,11 @@ static void give_pseudoinverse(fnzi_dec_steps *s, const char *relative) {
   }
   if (fnzi_krn_named_bool(s->call, "hermitian", false)) {
     eigen(s, a, DEFAULT, true, of);
-    left = of[1], right = spectra_adjoint(s, of[1]);
+    left = of[1], right = fnzi_dec_adjoint(s, of[1]);
     inverse = inverted(s, of[0], spectra_above(s, a, STEP(abs, V(of[0])), "atol", relative));
   } else {
     singular d = decompose(s, a, false, true);
-    left = spectra_adjoint(s, d.of[2]), right = spectra_adjoint(s, d.of[0]);
+    left = fnzi_dec_adjoint(s, d.of[2]), right = fnzi_dec_adjoint(s, d.of[0]);
     inverse = inverted(s, d.of[1], spectra_above(s, a, d.of[1], "atol", relative));
   }
   left = MUL(left, STEP(unsqueeze, V(inverse), I(-2)));

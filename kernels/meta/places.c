@@ -102,11 +102,11 @@ void fnzi_meta_true_places(const fnz_geometry *mask, const uint8_t *bits, int64_
 
 /* The coordinates of the true elements, one vector per dimension of the mask. */
 static fnz_status split_mask(finder *f, const fnz_geometry *mask, const uint8_t *bits) {
-  int64_t *size, *places[FNZ_MAX_RANK];
+  int64_t *size, *places[FNZ_MAX_RANK], trues = 0;
   FNZI_NEW(&f->call->scratch, 1, &size);
-  *size = 0;
   for (int64_t i = 0, count = fnz_geometry_numel(mask); i < count; i++)
-    *size += bits[i] != 0;
+    trues += bits[i] != 0;
+  *size = trues;
   for (uint32_t i = 0; i < mask->rank; i++)
     FNZI_NEW(&f->call->scratch, *size, &places[i]);
   fnzi_meta_true_places(mask, bits, places, 1);
