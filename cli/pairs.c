@@ -34,7 +34,7 @@ static fnz_status pairs_add(cli_call *call, const char *input, const char *name)
   return status;
 }
 
-/* --- telling -----------------------------------------------------------------------------------
+/* --- reporting -----------------------------------------------------------------------------------
  */
 int cli_pairs_begin(cli_call *call) {
   size_t count, found = 0;

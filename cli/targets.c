@@ -46,13 +46,12 @@ static void put_remedy(cli_call *call, const fnz_target *target, const fnz_op *o
   o.decompose = named;
   o.ndecompose = 1;
   /* "add.Tensor, mul.Tensor": operators of one name that the target takes. */
-  const char *own = fnz_op_name(op);
-  size_t base = strcspn(own, "."), used = 0;
+  size_t base = strcspn(name, "."), used = 0;
   words[0] = 0;
   for (size_t i = 0; i < fnz_op_count(); i++) {
     const fnz_op *other = fnz_op_at(i);
     const char *word = fnz_op_name(other);
-    if (strncmp(word, own, base) == 0 && (word[base] == '.' || !word[base]) &&
+    if (strncmp(word, name, base) == 0 && (word[base] == '.' || !word[base]) &&
         used < sizeof words && !fnz_op_is_mutating(other) &&
         fnz_decomposition_keeps(target->set, other))
       used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", used ? ", " : "", word);

@@ -92,7 +92,7 @@ static fnz_status check_window(fnz_context *ctx, const fnzi_value *v, const fnz_
     if (status == FNZ_OK)
       status = fnzi_put_text(ctx, &text, " instead of ");
     if (status == FNZ_OK)
-      status = put_numbers(ctx, v->geometry->sizes, v->geometry->rank, &text);
+      status = put_numbers(ctx, g->sizes, g->rank, &text);
     if (status == FNZ_OK)
       status = fnzi_fail(ctx, FNZ_CLASS_TYPE, v->name,
                          "the alias has other sizes than the program was traced with, %.*s; choose "

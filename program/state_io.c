@@ -491,8 +491,8 @@ static fnz_status undo(change *c) {
     if (c->input_of[k] != NONE && fnzi_io_is_new_value(&c->p->outputs[k]))
       FNZ_TRY(part(c, c->input_of[k], k));
   FNZ_TRY(state_arrange(c, c->g->ninputs, noutputs));
-  /* Further inputs come after the existing ones. */
-  uint32_t more = fnzi_graph_main(c->original)->ninputs;
+  /* Room for the inputs that come after the existing ones. */
+  uint32_t more = g->ninputs;
   fnz_input_spec *in;
   fnz_arg *inputs;
   FNZI_NEW(&c->p->arena, c->g->ninputs + (size_t)more, &in);

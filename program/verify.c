@@ -205,7 +205,6 @@ static fnz_status check_result(checker *c, const fnzi_node *n, uint32_t i) {
 }
 
 static fnz_status check_node(checker *c, const fnzi_node *n) {
-  /* The name of an operator with a schema is the table's or was read as a schema's. */
   static const char word[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.";
   const char *target = fnzi_node_target(n);
   size_t most = c->ctx->limits.op_name;
@@ -213,6 +212,7 @@ static fnz_status check_node(checker *c, const fnzi_node *n) {
     return fail(c, FNZ_CLASS_REF, "a node without an operator");
   if (strlen(target) > most)
     return fail(c, FNZ_CLASS_LIMIT, "the name of the operator has more than %zu bytes", most);
+  /* The name of an operator with a schema is the table's or was read as a schema's. */
   if (!n->op && target[strspn(target, word)])
     return fail(c, FNZ_CLASS_SYNTAX, "the name of the operator may have letters, digits, _ and .");
   const fnzi_limits *limits = &c->ctx->limits;
@@ -258,7 +258,6 @@ static fnz_status check_graph(checker *c) {
   for (size_t i = 0; i < g->values.count; i++) {
     if (!c->seen[i])
       return fail(c, FNZ_CLASS_REF, "value %%%s is never defined", g->values.data[i].name);
-    /* A size may have an example of its own; that of its symbol must be one for a size as well. */
     const fnzi_value *v = &g->values.data[i];
     const fnz_geometry *shape = v->geometry;
     if (v->symbol && v->symbol >= c->p->symbols.count)
@@ -267,6 +266,8 @@ static fnz_status check_graph(checker *c) {
       if (shape->symbols[k] && shape->symbols[k] >= c->p->symbols.count)
         return fail(c, FNZ_CLASS_REF, "value %%%s has the unknown symbol %u in its type", v->name,
                     shape->symbols[k]);
+      /* A size may have an example of its own; that of its symbol must be one for a size as well.
+       */
       const fnzi_symbol *s = shape->symbols[k] ? &c->p->symbols.data[shape->symbols[k]] : NULL;
       if (s && k < shape->rank && s->has_hint && s->hint < 0)
         return fail(c, FNZ_CLASS_BOUNDS, "value %%%s has the size %s, whose example is %lld",

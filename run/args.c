@@ -299,7 +299,7 @@ static fnz_status has_not(fnzi_run_state *run, const fnz_request *call, size_t c
 static void release_all(fnzi_run_state *run, const fnz_handle *outputs, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (outputs[i] != 0)
-      run->backend->release(run->backend->self, outputs[i]);
+      fnzi_run_release(run, outputs[i]);
 }
 
 static fnz_status apply_in(fnzi_run_state *run, const fnz_request *call, fnz_handle *outputs,

@@ -23,10 +23,6 @@ typedef struct state {
   box *spare;
 } state;
 
-static fnz_backend *backend_of(const state *s) {
-  return s->run.backend;
-}
-
 static fnz_status take_box(state *s, box **out) {
   if (s->spare == NULL) {
     FNZI_NEW(&s->run.arena, 1, &s->spare);
@@ -42,7 +38,7 @@ static fnz_status make_item(state *s, fnz_handle owned, fnzi_run_item **out) {
   box *made;
   fnz_status status = take_box(s, &made);
   if (status != FNZ_OK) {
-    backend_of(s)->release(backend_of(s)->self, owned);
+    fnzi_run_release(&s->run, owned);
     return status;
   }
   *made = (box){.handle = owned};
@@ -66,7 +62,7 @@ static fnz_handle handle_of(const state *s, uint64_t v) {
 static void end_item(void *self, fnzi_run_item *item) {
   state *s = self;
   box *b = (box *)item;
-  backend_of(s)->release(backend_of(s)->self, b->handle);
+  fnzi_run_release(&s->run, b->handle);
   *b = (box){.spare = s->spare};
   s->spare = b;
 }
@@ -101,7 +97,7 @@ static const fnz_geometry *functional_geometry_of(void *user, uint64_t v) {
   state *s = user;
   if (s->run.items[v] == NULL)
     return fnzi_run_recorded(&s->run, &s->run.scratch, v);
-  return backend_of(s)->geometry(backend_of(s)->self, handle_of(s, v));
+  return fnzi_run_geometry_of(&s->run, handle_of(s, v));
 }
 
 static fnz_status functional_apply(state *s, const fnzi_node *node) {
@@ -126,12 +122,12 @@ static fnz_status functional_apply(state *s, const fnzi_node *node) {
     bool is_kept = results[i].tag == FNZ_ARG_VALUE && handles[i] != 0 && status == FNZ_OK;
     if (is_kept)
       status = fnzi_run_learn_sizes(&s->run, results[i].u.value,
-                                    backend_of(s)->geometry(backend_of(s)->self, handles[i]));
+                                    fnzi_run_geometry_of(&s->run, handles[i]));
     is_kept = is_kept && status == FNZ_OK;
     if (is_kept)
       status = keep(s, results[i].u.value, handles[i]);
     else if (handles[i] != 0)
-      backend_of(s)->release(backend_of(s)->self, handles[i]);
+      fnzi_run_release(&s->run, handles[i]);
   }
   return status;
 }
@@ -160,7 +156,7 @@ static fnz_status functional_run_node(void *self, const fnzi_node *node) {
 
 static const fnz_geometry *item_geometry(void *self, const fnzi_run_item *item) {
   state *s = self;
-  return backend_of(s)->geometry(backend_of(s)->self, ((const box *)item)->handle);
+  return fnzi_run_geometry_of(&s->run, ((const box *)item)->handle);
 }
 
 static fnz_status item_value(void *self, fnzi_run_item *item, fnz_handle *out) {
@@ -211,10 +207,10 @@ static fnz_status stack_items(void *self, fnzi_run_item *const *items, size_t co
   /* Cells are dense and row-major, so that the stack is their concatenation. */
   fnz_status status = FNZ_OK;
   for (size_t i = 0; i < count && status == FNZ_OK; i++)
-    status = backend_of(s)->download(backend_of(s)->self, s->run.ctx, ((box *)items[i])->handle,
-                                     cells + i * bytes);
+    status = s->run.backend->download(s->run.backend->self, s->run.ctx, ((box *)items[i])->handle,
+                                      cells + i * bytes);
   if (status == FNZ_OK)
-    status = backend_of(s)->upload(backend_of(s)->self, s->run.ctx, &g, cells, &handle);
+    status = s->run.backend->upload(s->run.backend->self, s->run.ctx, &g, cells, &handle);
   fnzi_free(s->run.ctx, cells, all + 1);
   FNZ_TRY(status);
   return make_item(s, handle, out);
@@ -283,7 +279,7 @@ static fnz_status run_all(state *s) {
 static void state_close(state *s) {
   for (size_t i = 0; i < s->boxes.count; i++)
     if (s->boxes.data[i]->handle != 0)
-      backend_of(s)->release(backend_of(s)->self, s->boxes.data[i]->handle);
+      fnzi_run_release(&s->run, s->boxes.data[i]->handle);
   FNZI_VEC_FREE(s->run.ctx, &s->boxes);
   fnzi_run_close(&s->run);
 }

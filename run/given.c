@@ -46,7 +46,7 @@ static bool takes_array(const fnzi_run_state *run, size_t k) {
          (run->graph->inputs[k].tag == FNZ_ARG_VALUE && !is_weight);
 }
 
-/* --- arrays ----------------------------------------------------------------------------------- */
+/* --- names ----------------------------------------------------------------------------------- */
 static bool is_known(const fnzi_run_state *run, const char *name) {
   for (size_t k = 0; k < run->graph->ninputs; k++) {
     const char *full = run->bindings[k].name;

@@ -47,8 +47,8 @@ typedef struct fnzi_run_series {
   fnz_status (*emit)(void *user, const char *name, const fnz_geometry *g, fnzi_cell start);
 } fnzi_run_series;
 
-/* Over hashes: `predicate` decides which way the current node goes. *taken is the way that the hash
- * says; the function may choose the other one. */
+/* Over hashes: `predicate` decides which branch the current node takes. *taken is what the hash
+ * says; the function may choose the other branch. */
 typedef fnz_status fnzi_run_decide_fn(void *user, const fnzi_run_state *run, uint64_t predicate,
                                       bool *taken);
 
@@ -63,7 +63,7 @@ typedef struct fnzi_run_options {
   const fnzi_run_series *series; /* NULL: all cells are stored */
   fnzi_run_see_fn *see; /* NULL, or called for every input and output; `user` as for `emit` */
   void *user;
-  fnzi_run_decide_fn *decide; /* NULL: each predicate goes the way that its hash says */
+  fnzi_run_decide_fn *decide; /* NULL: the hash of each predicate decides */
   void *decider;              /* the `user` of `decide` */
 } fnzi_run_options;
 
@@ -148,6 +148,14 @@ struct fnzi_run_state {
   uint32_t **lasts;                  /* per graph: `last`, NULL before it is first run */
   uint64_t bodies;                   /* bodies entered so far */
 };
+
+static inline void fnzi_run_release(const fnzi_run_state *run, fnz_handle value) {
+  run->backend->release(run->backend->self, value);
+}
+static inline const fnz_geometry *fnzi_run_geometry_of(const fnzi_run_state *run,
+                                                       fnz_handle value) {
+  return run->backend->geometry(run->backend->self, value);
+}
 
 /* Binds every input and opens the frame of graph 0. Call fnzi_run_close() afterwards, also after a
  * failure. */

@@ -340,18 +340,18 @@ static bool may_be_form_of(const fnz_op *functional, const fnz_op *op) {
 static fnz_status parse(fnzi_scope *scope, const char *schema, fnz_op **out) {
   fnz_buffer text = {0};
   FNZ_TRY(fnzi_schema_parse(&scope->arena, schema, out));
-  /* It writes its first argument and returns that or nothing. PyTorch lets a custom operator whose
-   * name ends with an underscore do anything else as well. */
-  const fnz_op *op = *out;
+  fnz_op *op = *out;
   const fnzi_param *self = op->nparams ? &op->params[0] : NULL;
   bool returns_self = op->nreturns == 1 && self && op->returns[0].alias == self->alias;
+  /* An in-place operator writes its first argument and returns that or nothing. PyTorch lets a
+   * custom operator whose name ends with an underscore do anything else as well. */
   bool is_inplace = self && self->is_write && (op->nreturns == 0 || returns_self);
-  if ((*out)->kind == FNZI_KIND_INPLACE && !is_inplace)
-    (*out)->kind = fnzi_kind_by_writes(*out);
-  (*out)->tags |= fnzi_builtin_tags((*out)->name);
-  fnz_status status = fnzi_schema_print(scope->ctx, *out, &text);
+  if (op->kind == FNZI_KIND_INPLACE && !is_inplace)
+    op->kind = fnzi_kind_by_writes(op);
+  op->tags |= fnzi_builtin_tags(op->name);
+  fnz_status status = fnzi_schema_print(scope->ctx, op, &text);
   if (status == FNZ_OK)
-    status = fnzi_arena_string(&scope->arena, text.data, text.size, &(*out)->schema);
+    status = fnzi_arena_string(&scope->arena, text.data, text.size, &op->schema);
   fnz_buffer_free(scope->ctx, &text);
   return status;
 }

@@ -145,13 +145,13 @@ static fnz_status judge(planter *pl, const mistake *m, fnzi_fate *out) {
     return status;
   if (status == FNZ_OK)
     FNZ_TRY(excuse_of(pl, m, out));
-  /* The report may say that it has not compared such a thing. */
   static fnzi_plant_fn *const all[] = {fnzi_plant_strides,       fnzi_plant_memory_format,
                                        fnzi_plant_alias_window,  fnzi_plant_alias_added,
                                        fnzi_plant_alias_dropped, fnzi_plant_alias_other};
   bool is_of_memory = false;
   for (size_t i = 0; !is_of_memory && i < sizeof all / sizeof *all; i++)
     is_of_memory = m->kind->plant == all[i];
+  /* The report may say that it has not compared where values are stored. */
   if (status == FNZ_OK && *out == FNZI_FATE_MISSED && is_of_memory && report.not_compared[0])
     *out = FNZI_FATE_OPEN;
   if (status == FNZ_OK)

@@ -74,7 +74,7 @@ typedef struct fnzi_planter {
 FNZ_MUST_CHECK fnz_status fnzi_planter_create(fnz_context *ctx, fnzi_planter **out);
 void fnzi_planter_destroy(fnzi_planter *planter);
 
-/* Makes one mistake of each kind for which the functional form of `p` has a place. `turn` decides
+/* Makes one mistake of each kind for which the functional form of `p` has a place. `seed` decides
  * which of several places it is, and whatever the place leaves open. *missed: verification has
  * missed one. A program that cannot be functionalized is no failure. */
 FNZ_MUST_CHECK fnz_status fnzi_planter_try(fnzi_planter *planter, const fnz_program *p,

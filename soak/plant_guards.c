@@ -196,12 +196,12 @@ static fnz_status change_range(fnzi_planting *t, int64_t inwards) {
   for (size_t k = 0; k < t->p->ranges.count; k++) {
     fnzi_range *r = &t->p->ranges.data[k];
     /* A guard says which number the symbol is, so its range says nothing. */
-    bool is_settled = false;
-    for (size_t i = 0; !is_settled && i < t->p->guards.count; i++)
-      is_settled = t->p->guards.data[i].kind == FNZ_GUARD_CONDITION &&
-                   fnzi_starts_with(t->p->guards.data[i].text, "Eq(") &&
-                   strstr(t->p->guards.data[i].text, r->symbol);
-    if (is_settled)
+    bool is_fixed = false;
+    for (size_t i = 0; !is_fixed && i < t->p->guards.count; i++)
+      is_fixed = t->p->guards.data[i].kind == FNZ_GUARD_CONDITION &&
+                 fnzi_starts_with(t->p->guards.data[i].text, "Eq(") &&
+                 strstr(t->p->guards.data[i].text, r->symbol);
+    if (is_fixed)
       continue;
     if (r->min != INT64_MIN && (inwards > 0 ? r->min < r->max : r->min > 0) && fnzi_plant_here(t)) {
       r->min += inwards;

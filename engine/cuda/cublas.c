@@ -200,32 +200,32 @@ typedef struct answers {
 
 /* Asks the library for an algorithm, or finds an earlier answer. The caller has the lock. */
 static void cublas_query(const builder *m, void *preference, answers *out) {
-  const fnzi_cuda_product *of = m->p;
-  const fnzi_cuda_matrix *all[] = {&of->a, &of->b, of->beta != 0 ? &of->c : &of->d, &of->d};
-  question q = {'L', of->dtype, of->m, of->n, of->k, of->count, {{0}}, of->beta != 0, of->has_bias};
+  const fnzi_cuda_product *p = m->p;
+  const fnzi_cuda_matrix *all[] = {&p->a, &p->b, p->beta != 0 ? &p->c : &p->d, &p->d};
+  question q = {'L', p->dtype, p->m, p->n, p->k, p->count, {{0}}, p->beta != 0, p->has_bias};
   for (int i = 0; i < 4; i++) {
     q.numbers[i][0] = all[i]->row, q.numbers[i][1] = all[i]->col;
     q.numbers[i][2] = all[i]->batch, q.numbers[i][3] = all[i]->align;
   }
   const fnzi_cuda_cublas *lib = m->cublas;
-  fnzi_cuda_product_plan *p = m->out;
+  fnzi_cuda_product_plan *plan = m->out;
   memset(out, 0, sizeof *out);
   if (fnzi_cuda_shared_knows(lib->shared, &q, sizeof q, out, sizeof *out))
     return;
-  out->status = lib->choose(lib->handle, p->product, p->a, p->b, p->c, p->d, preference, 1,
-                            &out->choice, &out->count);
+  out->status = lib->choose(lib->handle, plan->product, plan->a, plan->b, plan->c, plan->d,
+                            preference, 1, &out->choice, &out->count);
   if (out->status != ALLOC_FAILED)
     fnzi_cuda_shared_note(lib->shared, &q, sizeof q, out, sizeof *out);
 }
 
 static fnz_status cublas_choose(const builder *m, void *preference) {
-  /* Parts of a sum are joined in the type in which they are computed, in a fixed order. */
   const uint64_t most = (uint64_t)32 << 20;
   const fnzi_cuda_product *p = m->p;
   answers s;
   FNZ_TRY(cublas_status_of(m->ctx,
                            m->cublas->preference_set(preference, MOST_SCRATCH, &most, sizeof most),
                            m->step, "an algorithm was described"));
+  /* Parts of a sum are joined in the type in which they are computed, in a fixed order. */
   FNZ_TRY(set_preference(m, preference, REDUCTIONS, REDUCES_AS_COMPUTED));
   FNZ_TRY(set_preference(m, preference, ALIGN_A, p->b.align));
   FNZ_TRY(set_preference(m, preference, ALIGN_B, p->a.align));

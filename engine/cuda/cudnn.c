@@ -202,7 +202,7 @@ static fnz_status cudnn_describe(const builder *m) {
   bool first = is_layout(m->c, false);
   if (!first && !is_layout(m->c, true))
     return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
-                     "cuDNN takes no weight that lies with gaps or turned");
+                     "cuDNN takes no weight that has gaps or is transposed");
   FNZ_TRY(narrow(m, "size", m->c->weight, 2, 1, size));
   return cudnn_status_of(m->ctx,
                          m->cudnn->weight_set(out->weight, cudnn_type_of(m->c->dtype),

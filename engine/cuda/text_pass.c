@@ -30,7 +30,7 @@ fnz_status fnzi_cuda_team_measure(fnzi_cuda_team *t, const uint8_t *uses) {
   t->vectors = t->length / t->width;
   iterations = (t->vectors + t->threads - 1) / t->threads;
   if (t->text->is_general) {
-    /* The least power of two that is not below `turns`. */
+    /* The least power of two that is not below `iterations`. */
     int64_t power = 1;
     while (power < iterations && power < INT64_MAX / 2)
       power += power;

@@ -94,10 +94,10 @@ const fnzi_cuda_row *fnzi_cuda_row_find(fnz_dtype compute, const char *name, uin
                          : compute == FNZ_BOOL || fnzi_is_integer(compute) ? FNZ_I64
                                                                            : compute;
   const fnz_dtype dtypes[] = {compute, wide};
-  for (int w = 0; w < 2; w++)
+  for (int d = 0; d < 2; d++)
     for (uint8_t s = 0; s < FNZI_CUDA_SECTIONS; s++) {
       const fnzi_cuda_row *row =
-          fnzi_cuda_sections[s].dtype == dtypes[w] ? find_in(&fnzi_cuda_sections[s], name) : NULL;
+          fnzi_cuda_sections[s].dtype == dtypes[d] ? find_in(&fnzi_cuda_sections[s], name) : NULL;
       *section = s;
       if (row)
         return row;

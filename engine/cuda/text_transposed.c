@@ -184,24 +184,24 @@ static fnz_status transposed_put_body(const transposing *t, fnzi_cuda_text *text
 }
 
 static fnz_status transposed_measure(transposing *t) {
-  const uint32_t dims[] = {t->across, t->g->rank - 1};
-  t->all = 1;
   const fnzi_cuda_group *g = t->g;
-  const int64_t down = g->sizes[dims[0]], along = g->sizes[dims[1]];
+  const uint32_t last = g->rank - 1, dims[] = {t->across, last};
+  const int64_t down = g->sizes[t->across], along = g->sizes[last];
+  t->all = 1;
   bool pairs = down % 2 == 0 && along % 2 == 0 && down >= WARP && along >= WARP &&
                shared_by(g, t->across, 2 * WARP) <= MOST_SHARED;
   for (uint32_t k = 0; k < g->nlanes && pairs; k++) {
     bool brought = is_along_across(g, k, t->across);
-    pairs = fnzi_cuda_loads_vectors(g, k, dims[!brought], 2) &&
+    pairs = fnzi_cuda_loads_vectors(g, k, brought ? t->across : last, 2) &&
             (!brought || fnzi_cuda_lane_cell(g, k) <= 2);
   }
   t->width = pairs ? 2 : 1;
   t->side = WARP * t->width;
   t->apart = t->side + 1;
   for (int k = 0; k < 2; k++)
-    t->tiles[k] = t->g->sizes[dims[k]] / t->side + (t->g->sizes[dims[k]] % t->side != 0);
-  for (uint32_t d = 0; d < t->g->rank; d++)
-    if (!fnzi_mul_i64(t->all, is_beside(t, d) ? t->g->sizes[d] : t->tiles[d == dims[1]], &t->all))
+    t->tiles[k] = g->sizes[dims[k]] / t->side + (g->sizes[dims[k]] % t->side != 0);
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (!fnzi_mul_i64(t->all, is_beside(t, d) ? g->sizes[d] : t->tiles[d == dims[1]], &t->all))
       return fnzi_fail(t->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many elements");
   return FNZ_OK;
 }

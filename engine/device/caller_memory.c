@@ -125,14 +125,14 @@ static fnz_status provide_results(fnz_workspace *ws, const fnzi_stp_binding *b) 
 fnz_status fnzi_dev_memory_find(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
   if (ws->on_device && !all)
     FNZ_TRY(provide_results(ws, b));
-  /* Whether the CPU computes a step, or a result passes through its memory. */
   const fnzi_stp_slots *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
-  bool has = all || !ws->on_device || !b->device->has_device_steps || b->has_interpreted ||
-             b->device->has_host_steps;
-  for (size_t i = 0; i < out->count && !has; i++)
-    has = !out->data[i].is_scalar && !(ws->state && out->data[i].info.in_state) &&
-          (out->data[i].is_member || !fnzi_dev_is_direct(ws, b, out->data[i].output));
-  ws->host_absent = !has;
+  /* The CPU computes a step, or a result passes through its memory. */
+  bool needs_host = all || !ws->on_device || !b->device->has_device_steps || b->has_interpreted ||
+                    b->device->has_host_steps;
+  for (size_t i = 0; i < out->count && !needs_host; i++)
+    needs_host = !out->data[i].is_scalar && !(ws->state && out->data[i].info.in_state) &&
+                 (out->data[i].is_member || !fnzi_dev_is_direct(ws, b, out->data[i].output));
+  ws->host_absent = !needs_host;
   if (ws->host_absent)
     return FNZ_OK;
   if (ws->state)

@@ -167,9 +167,9 @@ static fnz_status close_rows(row_group *w, const uint16_t in[FNZI_ROW_OPERANDS],
     const fnzi_krn_array *a = w->call->outputs[k];
     if (!a)
       continue;
-    uint16_t out_k = fnzi_dev_rows_convert(&w->r, a->place.dtype, results[k]);
-    fits = a->place.rank == w->x->rank ? lower_add_lane(w, a, out_k, true, 0)
-                                       : add_reduced_lane(w, a, out_k, true);
+    uint16_t slot = fnzi_dev_rows_convert(&w->r, a->place.dtype, results[k]);
+    fits = a->place.rank == w->x->rank ? lower_add_lane(w, a, slot, true, 0)
+                                       : add_reduced_lane(w, a, slot, true);
   }
   return fits ? fnzi_dev_rows_end(&w->r, out)
               : fnzi_dev_work_refuse(out, "an operand is in no buffer of the plan");

@@ -46,14 +46,14 @@ static void destroy(void *self) {
 
 static fnz_status open_device(fnzi_val *v, const char *name, const char *cache) {
   const char *number = strchr(name, ':');
-  bool tells = strncmp(name, "sm_", 3) == 0;
-  const char *rest = tells ? name : number ? number + 1 : "0";
+  bool only_prints = strncmp(name, "sm_", 3) == 0;
+  const char *rest = only_prints ? name : number ? number + 1 : "0";
   if (cache)
     FNZ_TRY(fnzi_arena_string(&v->arena, cache, strlen(cache), &v->cache));
-  FNZ_TRY(tells ? fnzi_cuda_device_open_to_print(v->ctx, name, &v->device)
-                : fnzi_cuda_device_open(v->ctx, v->ctx, name, v->cache, &v->device));
-  snprintf(v->name, sizeof v->name, "%s%s", tells ? "" : "cuda:", rest);
-  if (tells)
+  FNZ_TRY(only_prints ? fnzi_cuda_device_open_to_print(v->ctx, name, &v->device)
+                      : fnzi_cuda_device_open(v->ctx, v->ctx, name, v->cache, &v->device));
+  snprintf(v->name, sizeof v->name, "%s%s", only_prints ? "" : "cuda:", rest);
+  if (only_prints)
     return FNZ_OK;
   FNZ_TRY(fnzi_val_enter(v, v->ctx));
   fnz_status status = fnzi_cuda_stream_make(v->ctx, &v->device, &v->stream);

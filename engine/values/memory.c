@@ -10,9 +10,9 @@ static uint64_t address(const void *data) {
 /* A kind of GPU that need not be there has no memory. */
 fnz_status fnzi_val_enter(const fnzi_val *v, fnz_context *ctx) {
   if (v->device.is_absent)
-    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "backend %s only tells of operators; values need a device such as cuda",
-                     v->name);
+    return fnzi_fail(
+        ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+        "backend %s only prints what operators become; values need a device such as cuda", v->name);
   return fnzi_cuda_enter(ctx, &v->device);
 }
 

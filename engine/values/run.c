@@ -153,13 +153,13 @@ static fnz_status assign(fnzi_val_call *call, const fnzi_krn_array *to,
   narrow(to, &target);
   narrow(from, &source);
   /* In dimensions in which the target repeats one element, both have their first index only. */
-  uint32_t rank = target.array.place.rank, behind = source.array.place.rank;
+  uint32_t rank = target.array.place.rank, from_rank = source.array.place.rank;
   for (uint32_t d = 0; d < rank; d++) {
     if (target.array.place.sizes[d] <= 1 || target.array.place.strides[d] != 0)
       continue;
     target.sizes[d] = 1;
-    if (rank - d <= behind)
-      source.sizes[behind - (rank - d)] = 1;
+    if (rank - d <= from_rank)
+      source.sizes[from_rank - (rank - d)] = 1;
   }
   if (fnz_geometry_numel(&target.array.place) == 0)
     return FNZ_OK;

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define TURN 6.283185307179586477       /* 2 pi */
+#define CIRCLE 6.283185307179586477     /* 2 pi */
 enum { MOST = 4096 };                   /* a matrix of 64 MiB */
 enum { BY_NOTHING, BY_ROOT, BY_COUNT }; /* PyTorch's fft_norm_mode: none, by_root_n, by_n */
 
@@ -20,8 +20,8 @@ static fnzi_dcm_cx circle(fnzi_dec_steps *s, int64_t n, int64_t rows, int64_t co
   }
   fnzi_krn_array *j = STEP(unsqueeze, V(STEP(arange, I(rows), DTYPE(FNZ_I64))), I(1));
   fnzi_krn_array *k = STEP(arange, I(columns), DTYPE(FNZ_I64));
-  fnzi_krn_array *turns = STEP(remainder__Scalar, V(MUL(j, k)), I(n));
-  fnzi_krn_array *angle = fnzi_dec_times(s, fnzi_dec_cast(s, turns, dtype), TURN / (double)n);
+  fnzi_krn_array *parts = STEP(remainder__Scalar, V(MUL(j, k)), I(n));
+  fnzi_krn_array *angle = fnzi_dec_times(s, fnzi_dec_cast(s, parts, dtype), CIRCLE / (double)n);
   return CX(STEP(cos, V(angle)), STEP(sin, V(angle)));
 }
 

@@ -203,19 +203,19 @@ TAKE_APART(addcdiv) {
 /* start + w * (end - start) or, near the end, end - (1 - w) * (end - start), as eager computes
  * it. */
 TAKE_APART(lerp) {
-  fnzi_krn_array *start = GIVEN("self"), *end = GIVEN("end"), *way = SUB(end, start);
+  fnzi_krn_array *start = GIVEN("self"), *end = GIVEN("end"), *difference = SUB(end, start);
   fnz_arg weight = AS_GIVEN("weight");
   double w = fnzi_krn_number_float(&weight);
   if (weight.tag == FNZ_ARG_COMPLEX)
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "weight is complex");
-  GIVE(fabs(w) < 0.5 ? ADD(start, TIMES(way, F(w))) : SUB(end, TIMES(way, F(1 - w))));
+  GIVE(fabs(w) < 0.5 ? ADD(start, TIMES(difference, F(w))) : SUB(end, TIMES(difference, F(1 - w))));
 }
 
 TAKE_APART(lerp_tensor) {
-  fnzi_krn_array *start = GIVEN("self"), *end = GIVEN("end"), *way = SUB(end, start);
+  fnzi_krn_array *start = GIVEN("self"), *end = GIVEN("end"), *difference = SUB(end, start);
   fnzi_krn_array *w = GIVEN("weight"), *is_near = STEP(lt__Scalar, V(STEP(abs, V(w))), F(0.5));
   fnzi_krn_array *rest = CHOSEN(is_near, w, STEP(sub__Scalar, V(w), I(1)));
-  GIVE(ADD(CHOSEN(is_near, start, end), MUL(rest, way)));
+  GIVE(ADD(CHOSEN(is_near, start, end), MUL(rest, difference)));
 }
 
 /* --- Of real numbers -------------------------------------------------------------------------- */

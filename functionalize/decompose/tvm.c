@@ -224,11 +224,11 @@ TAKE_APART(index_put_everywhere) {
   for (size_t d = 0; d < p.rank; d++) {
     if (p.at[d]) {
       /* The index of a dimension under `rank` dimensions: others have size 1, so it broadcasts. */
-      int64_t ones[FNZ_MAX_RANK];
+      int64_t under[FNZ_MAX_RANK];
       size_t depth = (size_t)RANK(p.at[d]);
       for (size_t k = 0; k < rank; k++)
-        ones[k] = k < end && k + depth >= end ? SIZE(p.at[d], (int64_t)(k + depth - end)) : 1;
-      all[d] = fnzi_dec_reshaped(s, fnzi_dec_cast(s, p.at[d], FNZ_I64), ones, rank);
+        under[k] = k < end && k + depth >= end ? SIZE(p.at[d], (int64_t)(k + depth - end)) : 1;
+      all[d] = fnzi_dec_reshaped(s, fnzi_dec_cast(s, p.at[d], FNZ_I64), under, rank);
       continue;
     }
     next = next == place ? end : next;

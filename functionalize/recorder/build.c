@@ -330,6 +330,7 @@ static fnz_status emit_with_views(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const
     const uint32_t *results = fnzi_rec_tape_results_of(r, n);
     const fnz_geometry **recorded;
     FNZI_NEW(&r->arena, copy.count, &recorded);
+    /* The windows take the places of the results, which then become clones of them. */
     for (size_t k = 0; k < copy.count; k++)
       recorded[k] = fnzi_rec_tape_geometry_of(r, results[k]);
     FNZ_TRY(emit_windows(r, n, &copy));

@@ -271,9 +271,9 @@ static fnz_status find(finder *f, fnz_handle final, fnzi_rec_writes *out) {
   if (!g || g->symbols ||
       fnzi_oracle_relate_self(f->tape->program->ints, g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
     return FNZ_OK;
-  if (fits_into(f, (uint32_t)(final - 1), f->root)) {
-    uint32_t last = (uint32_t)(final - 1);
-    const item whole = {.value = last,
+  const uint32_t value = (uint32_t)(final - 1);
+  if (fits_into(f, value, f->root)) {
+    const item whole = {.value = value,
                         .before = FNZI_NO_NODE,
                         .at = f->root,
                         .before_at = f->root,

@@ -193,9 +193,8 @@ fnz_status fnzi_wrap_refuse_tied(const fnzi_wrap_alias *target) {
 fnz_status fnzi_wrap_refuse_shared(const fnzi_wrap_alias *target) {
   const fnzi_wrap_storage *s = target->storage;
   const bool may_split = s->is_loose && s->regrouped;
-  /* A tensor is on another storage of the group. */
   const fnz_wrapper *wrapper = s->wrapper;
-  bool seen = false;
+  bool seen = false; /* a tensor on another storage of the group */
   for (size_t i = 0; s->tied && i < wrapper->ties.count && !seen; i++) {
     const fnzi_wrap_storage *a = wrapper->ties.data[i].copy->storage,
                             *b = wrapper->ties.data[i].of->storage;

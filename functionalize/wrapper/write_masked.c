@@ -143,8 +143,8 @@ static fnz_status split(masked_write *c, int number) {
   for (uint32_t d = 0; d < g->rank; d++)
     if (g->strides[d] == 0 && g->sizes[d] > 1)
       FNZ_TRY(masked_join(c, d));
-  /* Leaves masked_fill_(target, mask, number) to be called, or where(mask, number, target) into the
-   * target. */
+  /* The call that is left is masked_fill_(target, mask, number), or where(mask, number, target)
+   * into the target. */
   const bool of_tensor = c->number.tag == FNZ_ARG_VALUE;
   const fnz_arg fill[] = {c->target, c->mask, c->number};
   const fnz_arg where[] = {c->mask, c->number, c->target, c->target};

@@ -113,7 +113,7 @@ static fnz_status make_args(bases *b, fnz_arg **out) {
 static fnz_status call(bases *b) {
   const fnz_geometry **expected = NULL;
   fnz_arg *args;
-  size_t first, count, own;
+  size_t first, count, own = 0;
   size_t unused;
   FNZI_NEW(&b->wrapper->scratch, b->c->count, &b->roots);
   FNZI_NEW(&b->wrapper->scratch, b->c->count, &b->flats);
@@ -121,7 +121,6 @@ static fnz_status call(bases *b) {
     if (b->c->slots[k].target)
       FNZ_TRY(base_of(b, b->c->slots[k].target, &unused));
   /* Results that are new, as the trace records them, then the bases. `own` counts the new ones. */
-  own = 0;
   FNZI_NEW(&b->wrapper->scratch, b->c->nreturned + b->count, &expected);
   for (size_t i = 0; i < b->c->nreturned; i++) {
     if (b->c->slots[i].param)

@@ -49,7 +49,7 @@ static void NAMED(scatter_any)(const track *t, int64_t first, int64_t lanes, blo
     }
 }
 
-/* Lines that are rows of pairs: squares are turned. */
+/* Lines that are rows of pairs: squares are transposed. */
 static void NAMED(gather_rows)(const track *t, const T *data, block to) {
   int64_t k = 0;
   for (; k + WIDTH <= t->count; k += WIDTH)

@@ -11,7 +11,7 @@ typedef struct group {
   fnzi_cpu_fft_block from, to;
   int64_t first, apart, target, run;
   const double *roots;
-  int64_t root_step; /* sum k is turned by root k root_step */
+  int64_t root_step; /* sum k is multiplied by root k root_step */
   int64_t radix, around;
 } group;
 
@@ -65,7 +65,7 @@ PASS(5)
 PASS(8)
 PASS(any)
 
-/* The same for a single line: squares of its points are turned, and the last two overlap. */
+/* The same for a single line: squares of its points are transposed, and the last two overlap. */
 INLINE void join_square(const fnzi_cpu_fft_join *j, int64_t k) {
   number_vec x[8];
   for (int first = 0; first < 8; first += WIDTH) {

@@ -35,7 +35,7 @@ INLINE NUMBER NAMED(product)(NUMBER a, const double *by) {
 #define SCALED(a, by) NAMED(scaled)(a, by)
 #define ROTATED(a)    NAMED(rotated)(a)
 
-/* Point j of the group, and where its sum k goes; the group at place 0 is turned by no root. */
+/* Point j of the group, and where its sum k goes; the group at place 0 is multiplied by no root. */
 #define POINT(j) NAMED(load)(g->from, g->first + (j)*g->apart + q)
 #define PUT(k, a)                                                                                  \
   NAMED(store)                                                                                     \
@@ -109,7 +109,7 @@ INLINE void NAMED(sums_8)(const group *g, int64_t q, bool twiddles) {
     PUT(k, x[k]);
 }
 
-/* Points j and radix - j are turned by conjugate roots, so sums k and radix - k are computed
+/* Points j and radix - j are multiplied by conjugate roots, so sums k and radix - k are computed
  * together. */
 INLINE void NAMED(sums_any)(const group *g, int64_t q, bool twiddles) {
   NUMBER both[FNZI_FFT_MOST_RADIX / 2], apart[FNZI_FFT_MOST_RADIX / 2], first = POINT(0),

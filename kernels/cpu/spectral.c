@@ -220,7 +220,7 @@ static void reduce_symmetric(const spectrum *p, char part, void *d, void *e, voi
   }
 }
 
-/* The vectors of the three diagonals, by divide and conquer, turned by Q. */
+/* The vectors of the three diagonals, by divide and conquer, multiplied by Q. */
 static blasint find_vectors(const spectrum *p, char part, const divided *v, void *values,
                             void *out) {
   char *e = p->rwork, *tau = v->work; /* which is used after it */

@@ -87,7 +87,8 @@ static bool fill_gaps(const fnz_geometry *g, const int64_t *sizes, uint32_t n, i
   bool done[FNZ_MAX_RANK] = {false};
   filling f = {sizes, strides, n, 1};
   for (uint32_t left = 0; left < g->rank; left++) {
-    /* The smallest stride of a dimension of more than one element that is not yet filled. */
+    /* The smallest stride of a dimension of more than one element that is not below what is
+     * filled. */
     int d = -1;
     for (uint32_t i = 0; i < g->rank; i++)
       if (!done[i] && g->sizes[i] != 1 && g->strides[i] >= f.filled &&

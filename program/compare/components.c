@@ -125,21 +125,20 @@ static fnz_status join_all(fnzi_cmp_numbering *n, const fnz_program *p, uint32_t
   const fnzi_graph *g = fnzi_graph_at(p, graph);
   for (size_t i = 0; i < g->nodes.count; i++) {
     const fnzi_node *node = &g->nodes.data[i];
-    const fnz_arg *last = NULL;
-    /* Its results may lie in the memory of any of its arguments. */
     const fnz_op *op = node->op;
     if (op && !op->is_view && op->composite != FNZI_COMPOSITE_IMPLICIT &&
         !(op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_INPLACE_VIEW))) {
       /* A written argument that is also a result is one tensor. */
       for (uint32_t k = 0; k < node->noutputs; k++) {
-        const fnzi_param *param = fnzi_op_returned(node->op, &node->op->returns[k]);
+        const fnzi_param *param = fnzi_op_returned(op, &op->returns[k]);
         const fnz_arg *first = NULL;
         if (!param)
           continue;
         join_args(m, &node->outputs[k], 1, &first);
-        join_args(m, &node->args[param - node->op->params], 1, &first);
+        join_args(m, &node->args[param - op->params], 1, &first);
       }
-    } else {
+    } else { /* results may lie in the memory of any argument */
+      const fnz_arg *last = NULL;
       join_args(m, node->args, node->nargs, &last);
       join_args(m, node->outputs, node->noutputs, &last);
     }

@@ -100,7 +100,7 @@ static blob_pair *pair_of(const joining *j, size_t i) {
 static fnz_status pair_weight(joining *j, size_t i) {
   const fnzi_weight *w = weight_at(j, i);
   const fnzi_methods_entry *e = entry_of(j, i);
-  fnzi_blob *const *slot = &weight_at(j, i)->blob;
+  fnzi_blob *const *slot = &w->blob;
   uint64_t at = j->pairs.count;
   j->pair_at[i] = NONE;
   if (*slot) {

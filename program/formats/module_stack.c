@@ -32,12 +32,12 @@ static bool take_entry(const char *from, const char *to, fnzi_module *out) {
   while (type > last + 1 && type[-1] != '.')
     type--;
   /* The number of the call, "@1", that a module called again has, is no part of the path. */
-  const char *at = last;
-  while (at > (first + 1) && at[-1] >= '0' && at[-1] <= '9')
+  const char *path = first + 1, *at = last;
+  while (at > path && at[-1] >= '0' && at[-1] <= '9')
     at--;
-  const char *end = at > (first + 1) && at < last && at[-1] == '@' ? at - 1 : last;
-  *out = (fnzi_module){.path = first + 1,
-                       .path_size = (size_t)(end - (first + 1)),
+  const char *end = at > path && at < last && at[-1] == '@' ? at - 1 : last;
+  *out = (fnzi_module){.path = path,
+                       .path_size = (size_t)(end - path),
                        .type = type,
                        .type_size = (size_t)(to - type)};
   return true;

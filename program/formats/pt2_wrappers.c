@@ -311,12 +311,12 @@ static fnz_status read_wrapper(wrapper *w) {
   if (w->s->batch.nlevels)
     FNZ_TRY(fnzi_pt2_vmap_none(w->s, w->json, w->make.like, w->given, w->inputs->count));
   FNZ_TRY(find_operator(w));
-  FNZI_NEW(w->s->r->arena, w->op->nparams, &args);
+  FNZI_NEW(r->arena, w->op->nparams, &args);
   FNZ_TRY(make_args(w, has_bases, args));
   /* The call itself, with the first of the wrapper's results. */
   const fnzi_json *output = w->outputs->u.first;
   fnz_arg *results;
-  FNZI_NEW(w->s->r->arena, w->op->nreturns, &results);
+  FNZI_NEW(r->arena, w->op->nreturns, &results);
   fnzi_pt2_next_node(&w->make);
   for (size_t i = 0; i < w->op->nreturns; i++, output = output ? output->next : NULL) {
     if (!output)

@@ -55,7 +55,7 @@ static fnz_status pt2_put_ranges(fnzi_pt2_out *o, fnzi_json_out *w) {
     size_t digits = *symbol == 's' || *symbol == 'u' ? strspn(symbol + 1, "0123456789") : 0;
     const bool is_integer = digits && !symbol[1 + digits];
     bool has_range = false;
-    for (size_t k = 0; !has_range && k < o->p->ranges.count; k++)
+    for (size_t k = 0; is_integer && !has_range && k < o->p->ranges.count; k++)
       has_range = strcmp(o->p->ranges.data[k].symbol, symbol) == 0;
     if (is_integer && !has_range)
       FNZ_TRY(put_range(w, &usual));

@@ -370,8 +370,9 @@ static fnz_status put_spec(fnzi_pt2_out *o, fnzi_json_out *w, const char *key, s
   fnzi_json_out inner = {.ctx = o->ctx, .out = &o->text};
   fnzi_json_open(&inner, '[');
   fnzi_json_out_int(&inner, 1);
-  FNZ_TRY(of_inputs ? signature_put_arguments(&inner, count)
-                    : (count == 1 ? fnzi_pt2_put_leaves(&inner, 1) : put_tuple(&inner, count)));
+  FNZ_TRY(of_inputs    ? signature_put_arguments(&inner, count)
+          : count == 1 ? fnzi_pt2_put_leaves(&inner, 1)
+                       : put_tuple(&inner, count));
   FNZ_TRY(fnzi_json_close(&inner, ']'));
   FNZ_TRY(fnzi_json_key(w, key));
   return fnzi_json_out_string(w, o->text.data, o->text.size);

@@ -339,7 +339,8 @@ static fnz_status parse_text(fnzi_parser *r, const char *text, size_t size) {
   if (found)
     FNZ_TRY(fnzi_parse_string(r, &r->p->torch_version));
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "schema", &found));
-  FNZ_TRY(found ? parse_schema_version(r) : FNZ_OK);
+  if (found)
+    FNZ_TRY(parse_schema_version(r));
   FNZ_TRY(parse_declarations(r));
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_WORD, "program"));
   FNZ_TRY(parse_graph(r, ""));

@@ -61,10 +61,8 @@ static fnz_status put_inputs(fnzi_printer *w, const fnzi_graph *g) {
       const fnz_input_spec *in = &w->p->inputs[k];
       if (in->kind != FNZ_INPUT_USER)
         FNZ_TRY(fnzi_printf(w->ctx, w->out, " %s", fnzi_input_kind_names[in->kind]));
-      bool names_itself =
-          fnzi_is_reference(&w->p->graphs.data[0].inputs[k]) &&
-          strcmp(fnzi_value_at(w->p, 0, w->p->graphs.data[0].inputs[k].u.value)->name,
-                 in->target) == 0;
+      bool names_itself = fnzi_is_reference(&g->inputs[k]) &&
+                          strcmp(g->values.data[g->inputs[k].u.value].name, in->target) == 0;
       if (!names_itself) {
         FNZ_TRY(fnzi_print(w, " "));
         FNZ_TRY(fnzi_print_quoted(w, in->target));

@@ -357,6 +357,7 @@ static fnz_status computer_read_symbol(fnzi_computer *c, const fnzi_expr *symbol
 }
 
 /* --- floating point numbers ------------------------------------------------------------------- */
+/* A quotient of two integers. */
 static fnz_status split_quotient(fnzi_computer *c, const fnzi_expr *e, const fnzi_expr **above,
                                  const fnzi_expr **below) {
   fnzi_exprs *set = &c->sizes->set;
@@ -366,13 +367,11 @@ static fnz_status split_quotient(fnzi_computer *c, const fnzi_expr *e, const fnz
   FNZ_TRY(fnzi_expr_number(set, term->num, 1, above));
   FNZ_TRY(fnzi_expr_number(set, term->den, 1, below));
   if (term->expr->kind == FNZI_EXPR_PRODUCT) {
-    /* A quotient of two integers. The numerator of a product has its positive powers, the
-     * denominator its negative ones. */
+    /* The numerator of a product has its positive powers, the denominator its negative ones. */
     for (uint32_t i = 0; i < term->expr->count; i++) {
-      const fnzi_expr *power, **side = term->expr->parts[i].num < 0 ? below : above;
-      int64_t times =
-          term->expr->parts[i].num < 0 ? -term->expr->parts[i].num : term->expr->parts[i].num;
-      FNZ_TRY(fnzi_expr_pow(set, term->expr->parts[i].expr, times, &power));
+      const fnzi_shapes_part *p = &term->expr->parts[i];
+      const fnzi_expr *power, **side = p->num < 0 ? below : above;
+      FNZ_TRY(fnzi_expr_pow(set, p->expr, p->num < 0 ? -p->num : p->num, &power));
       FNZ_TRY(fnzi_expr_mul(set, *side, power, side));
     }
     return FNZ_OK;

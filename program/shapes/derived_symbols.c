@@ -241,12 +241,12 @@ static fnz_status define_results(fnzi_sizes *s, const fnzi_graph *graph, uint32_
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
-
 fnz_status fnzi_sizes_define(fnzi_sizes *s) {
   for (size_t i = 0; i < s->program->graphs.count; i++) {
     definer d = {.s = s, .graph = fnzi_graph_at(s->program, (uint32_t)i)};
-    size_t count = d.s->program->symbols.count;
-    FNZI_NEW(&d.s->set.arena, count + 1, &d.born);
+    size_t count = s->program->symbols.count;
+    /* The node that gives each symbol first. */
+    FNZI_NEW(&s->set.arena, count + 1, &d.born);
     memset(d.born, 0xff, count * sizeof *d.born);
     for (size_t v = 0; v < d.graph->values.count; v++) {
       const fnzi_value *value = &d.graph->values.data[v];
@@ -258,7 +258,7 @@ fnz_status fnzi_sizes_define(fnzi_sizes *s) {
     /* In bodies, slices are left out. */
     for (size_t n = 0; n < d.graph->nodes.count; n++)
       if (fnzi_is_hop(&d.graph->nodes.data[n]))
-        FNZ_TRY(define_results(d.s, d.graph, (uint32_t)n, d.born));
+        FNZ_TRY(define_results(s, d.graph, (uint32_t)n, d.born));
       else if (i == 0)
         FNZ_TRY(see_node(&d, n));
   }

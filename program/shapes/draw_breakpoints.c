@@ -58,7 +58,7 @@ static fnz_status find_nearest(drawing *t, const fnzi_expr *symbol, int64_t dire
   return fnzi_point_set(t->point, symbol, from);
 }
 
-/* The number of the symbol that is wanted in one of the ways. */
+/* The number of the symbol that is wanted on one side of the breakpoint. */
 static fnz_status number_at(drawing *t, const fnzi_expr *symbol, size_t side, const fnzi_bounds *b,
                             int64_t *out, bool *found) {
   int64_t direction = side < 2 ? 1 : -1;
@@ -92,7 +92,9 @@ static fnz_status set_breakpoint(drawing *t, size_t k, fnzi_arena *arena, bool *
   FNZ_TRY(fnzi_draw_bounds(t->s, arena, &bounds));
   FNZ_TRY(fnzi_free_numbers(t->s, t->point, arena, &before));
   FNZ_TRY(number_at(t, symbol, k / 2 % SIDES, &bounds[symbol->id], &number, found));
-  if (*found && k % 2) {
+  if (!*found)
+    return FNZ_OK;
+  if (k % 2) { /* with larger ones beside it, which make room */
     for (size_t i = 0; i < t->s->free.count; i++) {
       const fnzi_expr *other = t->s->free.data[i];
       const fnzi_bounds *b = &bounds[other->id];
@@ -103,8 +105,6 @@ static fnz_status set_breakpoint(drawing *t, size_t k, fnzi_arena *arena, bool *
         FNZ_TRY(fnzi_point_set(t->point, other, room));
     }
   }
-  if (!*found)
-    return FNZ_OK;
   FNZ_TRY(fnzi_point_set(t->point, symbol, number));
   FNZ_TRY(fnzi_equations_mend(t->s, bounds, before, t->point));
   FNZ_TRY(fnzi_sizes_admit(t->s, t->point, &broken));

@@ -153,6 +153,17 @@ static bool find_sum(special *p, const taken *t, const fnzi_expr **sum, const fn
   return false;
 }
 
+static fnz_status set_equal(special *p) {
+  taken t = {.count = 0};
+  const fnzi_expr *sum, *other;
+  find_taken(p->s, &t);
+  p->more = find_sum(p, &t, &sum, &other);
+  if (!p->more)
+    return FNZ_OK;
+  FNZ_TRY(solve_by_any(p, sum, other));
+  return solve_by_any(p, other, sum);
+}
+
 /* --- counted from the end --------------------------------------------------------------------- */
 static bool takes_number(const fnzi_node *node) {
   for (uint32_t i = 0; i < node->nargs; i++)
@@ -197,6 +208,16 @@ static fnz_status set_same_index(special *p, const fnzi_expr *x, const fnzi_expr
       return fnzi_point_set(p->point, y, same);
     p->k--;
   }
+  return FNZ_OK;
+}
+
+static fnz_status set_from_end(special *p, fnzi_arena *arena) {
+  numbers ends = {.count = 0};
+  size_t count = p->s->free.count;
+  FNZ_TRY(find_ends(p, arena, &ends));
+  for (size_t i = 0; i < count && !p->more; i++)
+    for (size_t k = 0; k < count && !p->more; k++)
+      FNZ_TRY(set_same_index(p, p->s->free.data[i], p->s->free.data[k], &ends));
   return FNZ_OK;
 }
 
@@ -337,24 +358,10 @@ static fnz_status set_special(special *p, fnzi_arena *arena) {
   FNZ_TRY(fnzi_draw_bounds(p->s, arena, &p->bounds));
   FNZ_TRY(fnzi_free_numbers(p->s, p->point, arena, &before));
   FNZ_TRY(set_pair(p));
-  if (!p->more) {
-    taken t = {.count = 0};
-    const fnzi_expr *sum, *other;
-    find_taken(p->s, &t);
-    p->more = find_sum(p, &t, &sum, &other);
-    if (p->more) {
-      FNZ_TRY(solve_by_any(p, sum, other));
-      FNZ_TRY(solve_by_any(p, other, sum));
-    }
-  }
-  if (!p->more) {
-    numbers ends = {.count = 0};
-    size_t count = p->s->free.count;
-    FNZ_TRY(find_ends(p, arena, &ends));
-    for (size_t i = 0; i < count && !p->more; i++)
-      for (size_t k = 0; k < count && !p->more; k++)
-        FNZ_TRY(set_same_index(p, p->s->free.data[i], p->s->free.data[k], &ends));
-  }
+  if (!p->more)
+    FNZ_TRY(set_equal(p));
+  if (!p->more)
+    FNZ_TRY(set_from_end(p, arena));
   if (!p->more)
     FNZ_TRY(set_to_end(p));
   if (!p->more)

@@ -44,7 +44,7 @@ static fnz_status equations_look(const equation *e, fnzi_point *point, int64_t *
   return FNZ_OK;
 }
 
-/* --- one symbol --------------------------------------------------------------------------------
+/* --- one equation --------------------------------------------------------------------------------
  */
 /* Mends one equation, trying the last symbol first: later pieces of a split begin where earlier
  * ones end. */
@@ -57,9 +57,8 @@ static fnz_status mend(const fnzi_sizes *s, const equation *e, const fnzi_bounds
     FNZ_TRY(fnzi_point_int(point, s->free.data[i], &known, &number));
     if (known && (!before || number == before[i])) {
       const fnzi_expr *symbol = s->free.data[i];
-      int64_t old, wanted = e->number, found = 0;
-      bool given, solved = false, wrong;
-      FNZ_TRY(fnzi_point_int(point, symbol, &given, &old));
+      int64_t wanted = e->number, found = 0;
+      bool given = true, solved = false, wrong;
       FNZ_TRY(fnzi_point_unset(point, symbol));
       if (e->other)
         FNZ_TRY(fnzi_point_int(point, e->other, &given, &wanted));
@@ -68,7 +67,8 @@ static fnz_status mend(const fnzi_sizes *s, const equation *e, const fnzi_bounds
       if (solved)
         FNZ_TRY(fnzi_point_int(point, symbol, &solved, &found));
       done = solved && found >= bounds[symbol->id].min && found <= bounds[symbol->id].max;
-      FNZ_TRY(done ? FNZ_OK : fnzi_point_set(point, symbol, old));
+      if (!done)
+        FNZ_TRY(fnzi_point_set(point, symbol, number));
     }
   }
   return FNZ_OK;

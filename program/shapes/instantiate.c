@@ -310,21 +310,21 @@ static fnz_status add_node(fnzi_maker *m, const fnzi_node *node) {
       m->readings != FNZI_READINGS_WATCHED && fnzi_determines_used(m->sizes, m->graph, node);
   if (fnzi_is_size_node(node) && !kept) {
     FNZ_TRY(fnzi_instance_note(m, (fnzi_moving){.kind = FNZI_MOVING_NODE, .node = node}, NULL));
-    if (m->ints) {
-      /* Whether the node computes a floating point number. */
+    if (!m->ints)
+      return fnzi_maker_check_number(m, node);
+    if (node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_SYMBOL) {
+      /* Is it a floating point number? */
       const char *target = fnzi_node_target(node);
       const bool rounds = strncmp(target, "math.", 5) == 0 || strcmp(target, "torch.sym_int") == 0;
-      if (node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_SYMBOL) {
-        const uint64_t value = node->outputs[0].u.value;
-        const uint32_t symbol = m->graph->values.data[value].symbol;
-        const fnzi_expr *e = symbol ? m->sizes->symbols[symbol] : NULL;
-        m->reals[value] = fnzi_makes_double(target) ||
-                          (!rounds && takes_real(m, node) && !(e && fnzi_expr_is_condition(e)));
-      }
+      const uint64_t value = node->outputs[0].u.value;
+      const uint32_t symbol = m->graph->values.data[value].symbol;
+      const fnzi_expr *e = symbol ? m->sizes->symbols[symbol] : NULL;
+      m->reals[value] = fnzi_makes_double(target) ||
+                        (!rounds && takes_real(m, node) && !(e && fnzi_expr_is_condition(e)));
     }
-    return m->ints ? FNZ_OK : fnzi_maker_check_number(m, node);
+    return FNZ_OK;
   }
-  /* It does nothing else than to give numbers. */
+  /* The node gives numbers and does nothing else. */
   bool only_reads = fnzi_shapes_gives_numbers(node) && node->op &&
                     node->op->kind == FNZI_KIND_FUNCTIONAL && node->nargs &&
                     node->args[0].tag == FNZ_ARG_VALUE;

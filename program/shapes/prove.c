@@ -244,15 +244,14 @@ static fnz_status replace_term(fnzi_size_facts *f, const fnzi_row *row, uint32_t
 static fnz_status prove_by_cases(fnzi_size_facts *f, const fnzi_row *row, uint32_t *tries,
                                  bool *yes) {
   for (uint32_t i = 0; i < row->count && *tries && !*yes; i++) {
-    const fnzi_expr *call = row->terms[i].atom;
     const fnzi_row_term *t = &row->terms[i];
     /* The row is least where the term is one of its arguments, whichever: a minimum with a positive
      * number, or a maximum with a negative one. */
     bool all = t->atom->kind == FNZI_EXPR_CALL && t->atom->count <= FNZI_ROW_TERMS &&
                t->atom->function == (t->by > 0 ? FNZI_FUNCTION_MIN : FNZI_FUNCTION_MAX);
-    for (uint32_t k = 0; all && k < call->count; k++) {
+    for (uint32_t k = 0; all && k < t->atom->count; k++) {
       fnzi_row one;
-      FNZ_TRY(replace_term(f, row, i, call->parts[k].expr, &one, &all));
+      FNZ_TRY(replace_term(f, row, i, t->atom->parts[k].expr, &one, &all));
       bool holds = all && fnzi_row_least(f, &one) >= 0;
       if (all && !holds)
         FNZ_TRY(prove_with_one(f, &one, tries, &holds));

@@ -257,7 +257,7 @@ static fnz_status put_levels(fnz_context *ctx, levels *stack, fnz_buffer *out) {
     if (l->step)
       FNZ_TRY(fnzi_put_text(ctx, out, is_ite(l->e) && l->step == 2 ? "), ExprCondPair(" : ", "));
     const fnzi_shapes_part *p = &l->e->parts[l->step];
-    /* Argument i of it is a condition as such. */
+    /* The argument that comes next is a condition as such. */
     bool wants_truth =
         l->e->kind == FNZI_EXPR_CALL &&
         (is_ite(l->e) ? l->step == 1

@@ -131,7 +131,7 @@ typedef struct fnzi_py_library {
 typedef struct fnzi_py_helpers {
   PyObject *memory;   /* the type of fnzi_py_memory_type() */
   PyObject *fail;     /* (context) raises its last failure */
-  PyObject *kind_of;  /* (type) -> (way, address of its functions, has bits) */
+  PyObject *kind_of;  /* (type) -> (access, address of its functions, has bits) */
   PyObject *tensor;   /* fnz.Tensor */
   PyObject *parts_of; /* (fnz.Tensor) -> (address, dtype, shape, strides, read-only) */
   PyObject *numpy_of; /* (row) -> (numpy.ndarray, numpy.dtype or None) */

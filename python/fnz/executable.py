@@ -236,7 +236,7 @@ class Executable(Kept):
                 if _run(tables.context_at, self._compiled_at, tables.execution_at):
                     raise failure(tables.context_at)
                 for one in tables.results:
-                    one.settle()
+                    one.take()
             finally:
                 workspaces.append(workspace)
 

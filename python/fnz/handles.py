@@ -20,7 +20,7 @@ from . import _structures as s
 from ._library import lib
 from .checks import Kept
 from .errors import Error, check
-from .progress import Follower, Function, deferred, followings, told
+from .progress import Follower, Function, deferred, followings, following_call
 
 
 _counting = threading.RLock()
@@ -86,9 +86,9 @@ class Context(Handle):
 
     @contextmanager
     def followed(self, progress: Function | None) -> Iterator[None]:
-        """Calls of this thread tell `progress` how far they are."""
+        """Calls of this thread say to `progress` how far they are."""
         with self.lock:
-            self._following[:] = None if progress is None else told(progress, self._following), None, False
+            self._following[:] = None if progress is None else following_call(progress, self._following), None, False
             try:
                 if progress is None or Follower.address:
                     yield

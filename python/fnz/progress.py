@@ -38,12 +38,12 @@ class Progress(NamedTuple):
 Function = Callable[[Progress], Optional[bool]]  # False cancels
 
 
-def told(function: Function, following: list[Any]) -> Callable[..., bool]:
+def following_call(function: Function, following: list[Any]) -> Callable[..., bool]:
     """The function, as the library's follower calls it."""
-    def tell(*parts: Any) -> bool:
+    def call(*parts: Any) -> bool:
         following[2] = function(Progress(*parts)) is False
         return not following[2]
-    return tell
+    return call
 
 
 def _follow(user: int, progress: Any) -> bool:

@@ -70,7 +70,7 @@ class Result:
         else:
             self._memory.data = self._memory.geometry = None
 
-    def settle(self) -> None:
+    def take(self) -> None:
         """A result whose sizes only the run knows: out of the workspace, which the next run overwrites."""
         if self._bytes >= 0:
             return
@@ -115,7 +115,7 @@ class Number:
     def prepare(self) -> None:
         self._memory.data = self._memory.geometry = None
 
-    def settle(self) -> None:
+    def take(self) -> None:
         row = DTYPES[self._memory.geometry[0].dtype]
         kind: Any = {"b": c_bool, "f": c_double}.get(row.category, c_int64)
         self.value = kind.from_address(self._memory.data).value
@@ -140,7 +140,7 @@ class InPlace:
         else:
             self._memory.data = self._memory.geometry = None
 
-    def settle(self) -> None:
+    def take(self) -> None:
         """It is where it belongs."""
 
     def end(self) -> None:

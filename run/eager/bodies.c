@@ -34,7 +34,7 @@ static fnz_status store_like(fnzi_eag_interp *in, const fnz_geometry *g, fnz_han
   fnzi_eag_tensor *made;
   fnzi_eag_window w;
   fnzi_eag_window_of(g, &w);
-  w.dtype = fnzi_eag_backend_of(in)->geometry(fnzi_eag_backend_of(in)->self, value)->dtype;
+  w.dtype = fnzi_run_geometry_of(&in->run, value)->dtype;
   w.is_conj = w.is_neg = false;
   w.offset = 0;
   if (!fnzi_is_dense(g))
@@ -56,7 +56,7 @@ static fnz_status cast_item(void *self, fnzi_run_item *item, fnz_dtype dtype, fn
   FNZ_TRY(item_value(self, item, &value));
   FNZ_TRY(fnzi_eag_unary(in, "_to_copy", value, dtype, &casted));
   fnz_status status = store_like(in, ((const fnzi_eag_tensor *)item)->g, casted, out);
-  fnzi_eag_backend_of(in)->release(fnzi_eag_backend_of(in)->self, casted);
+  fnzi_run_release(&in->run, casted);
   return status;
 }
 

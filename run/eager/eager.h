@@ -44,9 +44,6 @@ typedef struct fnzi_eag_interp {
   fnzi_run_memory **initial_memory;
 } fnzi_eag_interp;
 
-static inline fnz_backend *fnzi_eag_backend_of(const fnzi_eag_interp *in) {
-  return in->run.backend;
-}
 /* The tensor of a value of the current frame, NULL for none. */
 static inline fnzi_eag_tensor *fnzi_eag_tensor_of(const fnzi_eag_interp *in, uint64_t value) {
   return (fnzi_eag_tensor *)in->run.items[value];

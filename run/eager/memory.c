@@ -72,7 +72,7 @@ fnz_status fnzi_eag_tensor_create(fnzi_eag_interp *in, fnzi_run_memory *memory,
 
 void fnzi_eag_tensor_forget(fnzi_eag_interp *in, fnzi_eag_tensor *t) {
   if (t->cached != 0)
-    fnzi_eag_backend_of(in)->release(fnzi_eag_backend_of(in)->self, t->cached);
+    fnzi_run_release(&in->run, t->cached);
   t->cached = 0;
 }
 
@@ -105,7 +105,7 @@ fnz_status fnzi_eag_unary(fnzi_eag_interp *in, const char *name, fnz_handle valu
   fnz_arg args[8] = {{.tag = FNZ_ARG_VALUE, .u.value = value}};
   if (dtype != FNZ_DTYPE_COUNT)
     args[1] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = dtype};
-  fnz_geometry g = *fnzi_eag_backend_of(in)->geometry(fnzi_eag_backend_of(in)->self, value);
+  fnz_geometry g = *fnzi_run_geometry_of(&in->run, value);
   if (dtype != FNZ_DTYPE_COUNT)
     g.dtype = dtype;
   const fnz_geometry *expected[1] = {&g};
@@ -123,7 +123,7 @@ static fnz_status resolve_bits(fnzi_eag_interp *in, const fnz_geometry *g, fnz_h
       continue;
     fnz_handle resolved = 0;
     fnz_status status = fnzi_eag_unary(in, names[i], *owned, FNZ_DTYPE_COUNT, &resolved);
-    fnzi_eag_backend_of(in)->release(fnzi_eag_backend_of(in)->self, *owned);
+    fnzi_run_release(&in->run, *owned);
     *owned = resolved;
     FNZ_TRY(status);
   }
@@ -161,8 +161,8 @@ static bool find_series(fnzi_eag_interp *in, fnz_handle value, fnzi_cell *start)
 
 fnz_status fnzi_eag_deposit(fnzi_eag_interp *in, const fnz_geometry *g, const uint32_t *order,
                             fnz_handle value, fnzi_run_memory *memory) {
-  size_t bytes, cell = fnzi_eag_backend_of(in)->cell_bytes(fnzi_eag_backend_of(in)->self, g->dtype);
-  const fnz_geometry *has = fnzi_eag_backend_of(in)->geometry(fnzi_eag_backend_of(in)->self, value);
+  size_t bytes, cell = in->run.backend->cell_bytes(in->run.backend->self, g->dtype);
+  const fnz_geometry *has = fnzi_run_geometry_of(&in->run, value);
   fnzi_cell start;
   if (has->dtype != g->dtype || fnz_geometry_numel(has) != fnz_geometry_numel(g))
     return fnzi_fail(in->run.ctx, FNZ_CLASS_BOUNDS, "",
@@ -179,13 +179,12 @@ fnz_status fnzi_eag_deposit(fnzi_eag_interp *in, const fnz_geometry *g, const ui
   }
   FNZ_TRY(fnzi_run_memory_need(&in->run, memory));
   if (bytes > 0 && fnzi_is_contiguous(g))
-    return fnzi_eag_backend_of(in)->download(fnzi_eag_backend_of(in)->self, in->run.ctx, value,
-                                             memory->cells + (size_t)g->offset * cell);
+    return in->run.backend->download(in->run.backend->self, in->run.ctx, value,
+                                     memory->cells + (size_t)g->offset * cell);
   unsigned char *dense = fnzi_resize(in->run.ctx, NULL, 0, bytes + 1);
   if (dense == NULL)
     return fnzi_no_memory(in->run.ctx);
-  fnz_status status =
-      fnzi_eag_backend_of(in)->download(fnzi_eag_backend_of(in)->self, in->run.ctx, value, dense);
+  fnz_status status = in->run.backend->download(in->run.backend->self, in->run.ctx, value, dense);
   if (status == FNZ_OK && order != NULL)
     fnzi_eag_scatter_in_order(g, order, dense, cell, memory->cells);
   else if (status == FNZ_OK)
@@ -243,6 +242,6 @@ fnz_status fnzi_eag_tensor_write(fnzi_eag_interp *in, fnzi_eag_tensor *t, fnz_ha
   if (status == FNZ_OK && t->memory->shared)
     status = note_write(in, t->memory, t->g);
   if (value != 0)
-    fnzi_eag_backend_of(in)->release(fnzi_eag_backend_of(in)->self, value);
+    fnzi_run_release(&in->run, value);
   return status;
 }

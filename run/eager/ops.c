@@ -60,8 +60,7 @@ fnz_status fnzi_eag_op_push_window(fnzi_eag_op *s, const fnzi_eag_window *w) {
 fnz_status fnzi_eag_op_push_value(fnzi_eag_op *s, const fnz_geometry *recorded, fnz_handle value) {
   if (value == 0)
     return fnzi_eag_op_push(s, NULL);
-  const fnz_geometry *g =
-      fnzi_eag_backend_of(s->in)->geometry(fnzi_eag_backend_of(s->in)->self, value);
+  const fnz_geometry *g = fnzi_run_geometry_of(&s->in->run, value);
   fnzi_eag_window w;
   fnzi_eag_tensor *t;
   bool as_recorded;
@@ -87,9 +86,8 @@ static fnz_status see_result(fnzi_eag_op *s, const fnz_arg *named, fnz_handle va
                              const fnz_geometry **recorded) {
   if (!s->in->run.symbolic || value == 0 || named->tag != FNZ_ARG_VALUE || *recorded != NULL)
     return FNZ_OK;
-  FNZ_TRY(fnzi_run_learn_sizes(
-      &s->in->run, named->u.value,
-      fnzi_eag_backend_of(s->in)->geometry(fnzi_eag_backend_of(s->in)->self, value)));
+  FNZ_TRY(
+      fnzi_run_learn_sizes(&s->in->run, named->u.value, fnzi_run_geometry_of(&s->in->run, value)));
   *recorded = fnzi_eag_op_recorded(s, named, 0);
   return FNZ_OK;
 }
@@ -98,8 +96,7 @@ static fnz_status see_result(fnzi_eag_op *s, const fnz_arg *named, fnz_handle va
  * there. False when it lies otherwise. */
 static bool keep_value(fnzi_eag_op *s, fnz_handle owned) {
   fnzi_eag_tensor *t = s->results.data[s->results.count - 1];
-  const fnz_geometry *g =
-      fnzi_eag_backend_of(s->in)->geometry(fnzi_eag_backend_of(s->in)->self, owned);
+  const fnz_geometry *g = fnzi_run_geometry_of(&s->in->run, owned);
   if (!fnzi_same_sizes(g, t->g) ||
       (g->rank > 0 && memcmp(g->strides, t->g->strides, g->rank * sizeof *g->strides) != 0))
     return false;
@@ -122,7 +119,7 @@ fnz_status fnzi_eag_op_compute(fnzi_eag_op *s, const fnz_arg *named, const fnz_g
     if (status == FNZ_OK)
       status = fnzi_eag_op_push_value(s, expected[i], handles[i]);
     if (handles[i] != 0 && (status != FNZ_OK || !keep_value(s, handles[i])))
-      run->backend->release(run->backend->self, handles[i]);
+      fnzi_run_release(run, handles[i]);
   }
   return status;
 }

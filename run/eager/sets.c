@@ -184,7 +184,7 @@ fnz_status fnzi_eag_wait(fnzi_eag_op *s) {
     if (status == FNZ_OK)
       status = fnzi_eag_tensor_write(s->in, waited[i], values[i], NULL);
     else
-      s->in->run.backend->release(s->in->run.backend->self, values[i]);
+      fnzi_run_release(&s->in->run, values[i]);
     if (status == FNZ_OK)
       status = fnzi_eag_op_push(s, waited[i]);
   }

@@ -173,7 +173,7 @@ static fnz_status strided_scatter(fnzi_eag_op *s) {
   const fnz_request call = {s->op, args, 5, expected, ""};
   FNZ_TRY(fnzi_run_apply(&s->in->run, &call, &scattered, 1));
   fnz_status status = fnzi_eag_tensor_store(s->in, &w, scattered, &memory);
-  s->in->run.backend->release(s->in->run.backend->self, scattered);
+  fnzi_run_release(&s->in->run, scattered);
   FNZ_TRY(status);
   fnzi_eag_window_of(self->g, &w);
   FNZ_TRY(fnzi_eag_tensor_create(s->in, memory->memory, &w, &result));

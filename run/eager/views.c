@@ -110,7 +110,7 @@ static fnz_status view_dtype(fnzi_eag_op *s, fnzi_eag_window *w) {
     return fnzi_eag_op_refuse(s, "the last dimension must have stride 1 for dtypes of other size",
                               from, to);
   if (from < to) {
-    /* Divides the window for a dtype of `ratio` times the size. */
+    /* The window is divided for a dtype of `ratio` times the size. */
     int64_t ratio = to / from;
     uint32_t last = w->rank - 1;
     if (w->sizes[last] % ratio != 0 || w->offset % ratio != 0)
@@ -393,7 +393,7 @@ static fnz_status make_result(fnzi_eag_op *s, const fnzi_eag_window *w, bool cha
       FNZ_TRY(fnzi_eag_unary(s->in, "_to_copy", value, w->dtype, &cast));
     fnz_status status = fnzi_eag_tensor_store(s->in, w, cast == 0 ? value : cast, &result);
     if (cast != 0)
-      s->in->run.backend->release(s->in->run.backend->self, cast);
+      fnzi_run_release(&s->in->run, cast);
     FNZ_TRY(status);
     return fnzi_eag_op_push(s, result);
   }

@@ -51,7 +51,7 @@ static fnz_status fit(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geometr
 /* Stores a result (owned) in the target, in the target's dtype. */
 static fnz_status store(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geometry *recorded,
                         fnz_handle owned) {
-  fnz_geometry g = *fnzi_eag_backend_of(s->in)->geometry(fnzi_eag_backend_of(s->in)->self, owned);
+  fnz_geometry g = *fnzi_run_geometry_of(&s->in->run, owned);
   fnz_handle value = owned;
   fnz_status status = fit(s, target, &g, recorded);
   if (status == FNZ_OK && g.dtype != target->g->dtype) {
@@ -62,12 +62,12 @@ static fnz_status store(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geome
                                "the result of %s is %s and cannot be stored in a tensor of %s",
                                s->op->name, fnzi_dtype(g.dtype)->name,
                                fnzi_dtype(target->g->dtype)->name);
-    fnzi_eag_backend_of(s->in)->release(fnzi_eag_backend_of(s->in)->self, owned);
+    fnzi_run_release(&s->in->run, owned);
     FNZ_TRY(status);
   }
   if (status == FNZ_OK)
     return fnzi_eag_tensor_write(s->in, target, value, s->in_loop ? NULL : s->order);
-  fnzi_eag_backend_of(s->in)->release(fnzi_eag_backend_of(s->in)->self, value);
+  fnzi_run_release(&s->in->run, value);
   return status;
 }
 
@@ -136,7 +136,7 @@ static fnz_status write_twin(const writing *w) {
   for (size_t i = w->nplain; (run->hashes || draws_in_place(s, w->twin)) && i < w->count; i++)
     FNZ_TRY(guess(w, i, &expected[i]));
   FNZ_TRY(fnzi_eag_apply_twin(s, w->twin, w->args, expected, handles, w->count));
-  fnz_backend *backend = fnzi_eag_backend_of(w->s->in);
+  fnz_backend *backend = w->s->in->run.backend;
   fnz_status status = FNZ_OK;
   for (size_t i = 0; i < w->count; i++) {
     fnz_handle value = handles[i];
@@ -202,7 +202,7 @@ static fnz_status element_value(void *user, fnz_arg *arg) {
   element->cached = 0;
   fnz_status status = hold(l, arg->u.value);
   if (status != FNZ_OK)
-    fnzi_eag_backend_of(l->s->in)->release(fnzi_eag_backend_of(l->s->in)->self, arg->u.value);
+    fnzi_run_release(&l->s->in->run, arg->u.value);
   return status;
 }
 
@@ -222,7 +222,7 @@ static fnz_status write_element(void *user, const int64_t *index) {
   if (status == FNZ_OK)
     status = fnzi_run_apply(run, &call, &value, 1);
   for (size_t i = 0; i < l->inputs.count; i++)
-    fnzi_eag_backend_of(l->s->in)->release(fnzi_eag_backend_of(l->s->in)->self, l->inputs.data[i]);
+    fnzi_run_release(&l->s->in->run, l->inputs.data[i]);
   l->inputs.count = 0;
   FNZ_TRY(status);
   element->memory->users--;

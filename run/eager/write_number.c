@@ -11,10 +11,6 @@ typedef struct chosen {
   const int64_t *index; /* of the current element */
 } chosen;
 
-static fnz_backend *number_backend_of(const chosen *c) {
-  return c->s->in->run.backend;
-}
-
 /* --- What is chosen --------------------------------------------------------------------------- */
 
 /* `args` hold handles. */
@@ -42,7 +38,7 @@ static fnz_status keep(chosen *c, const fnz_geometry *g, fnz_handle owned, fnzi_
   fnzi_eag_window w;
   fnzi_eag_window_of(g, &w);
   fnz_status status = fnzi_eag_tensor_store(c->s->in, &w, owned, out);
-  number_backend_of(c)->release(number_backend_of(c)->self, owned);
+  fnzi_run_release(&c->s->in->run, owned);
   return status;
 }
 
@@ -76,7 +72,7 @@ static fnz_status make_mask(chosen *c, int number) {
     status = apply_to_mask(c, number, &mask, hands, &made);
   for (int i = 0; i < 2; i++)
     if (hands[i] != 0)
-      number_backend_of(c)->release(number_backend_of(c)->self, hands[i]);
+      fnzi_run_release(&c->s->in->run, hands[i]);
   return status == FNZ_OK ? keep(c, &mask, made, &c->mask) : status;
 }
 
@@ -174,6 +170,8 @@ static fnz_status write_chosen(chosen *c, fnzi_eag_tensor *whole, int number) {
   if (c->plain.tag == FNZ_ARG_VALUE)
     FNZ_TRY(keep_number(c, &c->plain));
   FNZ_TRY(mask >= 0 ? look_at_mask(c, &s->args[mask]) : make_mask(c, number));
+  /* Elements that the target has several times in one place become one, which is chosen if any of
+   * them is. */
   fnzi_eag_window joined;
   fnzi_eag_window_of(whole->g, &joined);
   for (uint32_t d = 0; d < joined.rank; d++) {

@@ -189,7 +189,6 @@ static fnz_status run_trials(fnz_context *ctx, comparison *c, int trials) {
   report->predicates = report->predicates_turned = 0;
   for (report->trials = 0; report->trials < trials + MORE_TRIALS;) {
     FNZ_TRY(fnzi_task_at(ctx, (uint64_t)report->trials));
-    /* Predicates are flipped with the first seed: so each has gone both ways once. */
     uint64_t seed = (uint64_t)++report->trials;
     fnz_backend *backend;
     const fnzi_run_options options = {.seed = seed};

@@ -39,7 +39,6 @@ static fnz_status add(signatures *s, const fnz_library *library, fnzi_native_mem
                       bool of_views) {
   const fnzi_native *n = &library->natives[place];
   int slot = of_views ? view_slot(n) : (int)n->kind;
-  signature *found = NULL;
   s->key.size = 0;
   FNZ_TRY(fnzi_signature_put(
       s->ctx, n->op, FNZI_SIGNATURE_EXACT | (of_views ? FNZI_SIGNATURE_OF_VIEW : 0), &s->key));
@@ -55,7 +54,7 @@ static fnz_status add(signatures *s, const fnz_library *library, fnzi_native_mem
     FNZ_TRY(fnzi_arena_string(&s->arena, s->key.data, s->key.size, &key));
     FNZ_TRY(fnzi_map_set(&s->map, key, s->key.size, at));
   }
-  found = &s->data[at];
+  signature *found = &s->data[at];
   const fnzi_native *other = fnzi_native_at(library, found->slots[slot]);
   if (other && of_views)
     return BROKEN(view_once, "%s and %s of line %u", n->op->name, other->op->name, other->line);
