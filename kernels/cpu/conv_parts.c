@@ -2,7 +2,8 @@
  *
  * A part is some rows of the result of one sample, or some of its channels if the weight is large
  * and they can be divided: then each part reads a part of the weight. How many parts there are is
- * decided by sizes alone, so results do not depend on how many threads there are. */
+ * decided by sizes alone, so results do not depend on how many threads there are. Parts of a
+ * transposed convolution are rows, if its windows leave none out. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/sizes.h"
@@ -11,7 +12,8 @@ enum {
   LEAST_CHANNELS = 32,    /* of a part's result: fewer do not fill oneDNN's blocks */
   LARGE_WEIGHT = 1 << 16, /* elements that do not stay in the second cache beside rows */
   WORTH_PART = 1 << 20,   /* products */
-  MANY_SAMPLES = 16       /* they are parts enough */
+  MANY_SAMPLES = 16,      /* they are parts enough */
+  FEW_PARTS = 4           /* of a transposed one: oneDNN is slower on few rows of it */
 };
 
 typedef struct part {
@@ -40,14 +42,27 @@ static int64_t conv_parts_weight_of(const fnzi_meta_conv *c) {
   return c->out_channels * (c->in_channels / c->groups) * fnzi_cpu_volume(c->kernel);
 }
 
+/* Says that the windows of a transposed convolution leave no row of its result out: each row is
+ * then in the window of the input's row before it, or of an earlier one. */
+static bool rows_overlap(const fnzi_meta_conv *c) {
+  return c->dilation[0] == 1 && c->kernel[0] >= c->stride[0] && c->right[0] >= 0;
+}
+
+/* Places that meet each element of the weight. */
+static int64_t conv_parts_places(const fnzi_meta_conv *c) {
+  return fnzi_cpu_volume(c->transposed ? c->in : c->out);
+}
+
 static void count_parts(run *r) {
   const fnzi_meta_conv *c = r->conv;
   int64_t worth = WORTH_PART / (conv_parts_weight_of(c) + 1), parts = FNZI_CONV_PARTS, channels;
-  if (c->transposed || c->batch >= MANY_SAMPLES)
+  if (c->transposed)
+    parts = rows_overlap(c) ? FEW_PARTS : 1;
+  if (c->batch >= MANY_SAMPLES)
     parts = 1;
-  while (parts > 1 && fnzi_cpu_volume(c->out) / parts < worth)
+  while (parts > 1 && conv_parts_places(c) / parts < worth)
     parts /= 2;
-  channels = c->groups == 1 && conv_parts_weight_of(c) > LARGE_WEIGHT ? parts : 1;
+  channels = c->groups == 1 && !c->transposed && conv_parts_weight_of(c) > LARGE_WEIGHT ? parts : 1;
   while (channels > 1 && c->out_channels % (channels * LEAST_CHANNELS))
     channels /= 2;
   while (parts > 1 && c->out[0] < parts)
@@ -56,9 +71,25 @@ static void count_parts(run *r) {
   r->parts = r->by_channels ? channels : parts;
 }
 
+/* conv_parts_rows_of() a transposed convolution: the rows of the input whose windows reach them. */
+static fnzi_meta_conv rows_of_transposed(const fnzi_meta_conv *c, int64_t at, int64_t end,
+                                         int64_t *first) {
+  fnzi_meta_conv rows = *c;
+  const int64_t from = at + c->left[0], to = end - 1 + c->left[0]; /* rows, with those cut off */
+  const int64_t before = from - c->kernel[0] + 1;
+  *first = before > 0 ? fnzi_cpu_parts(before, c->stride[0]) : 0;
+  rows.in[0] = fnzi_cpu_least(to / c->stride[0] + 1, c->in[0]) - *first;
+  rows.out[0] = end - at;
+  rows.left[0] = from - *first * c->stride[0];
+  rows.right[0] = (*first + rows.in[0] - 1) * c->stride[0] + c->kernel[0] - 1 - to;
+  return rows;
+}
+
 /* Rows `at` to before `end` of the result, and the rows of the input that they see. */
 static fnzi_meta_conv conv_parts_rows_of(const fnzi_meta_conv *c, int64_t at, int64_t end,
                                          int64_t *first) {
+  if (c->transposed)
+    return rows_of_transposed(c, at, end, first);
   fnzi_meta_conv rows = *c;
   int64_t from = at * c->stride[0] - c->left[0];
   int64_t to = (end - 1) * c->stride[0] - c->left[0] + (c->kernel[0] - 1) * c->dilation[0] + 1;
@@ -78,7 +109,7 @@ static fnz_status find_part(fnzi_krn_call *call, run *r, int64_t k, bool has_bia
   if (r->by_channels) {
     cut.out_channels /= r->parts;
     p->y = k * cut.out_channels;
-  } else if (r->parts > 1) { /* not of a transposed one */
+  } else if (r->parts > 1) {
     cut = conv_parts_rows_of(c, at, end, &first);
     p->x = first * c->in[1] * c->in[2] * c->in_channels;
     p->y = at * c->out[1] * c->out[2] * c->out_channels;
@@ -168,7 +199,7 @@ static bool measure(run *r, size_t lanes, bool keeps, size_t *total) {
 }
 
 static void run_all(const fnzi_krn_call *call, const run *r) {
-  int64_t cells = conv_parts_weight_of(r->conv) / r->parts * fnzi_cpu_volume(r->conv->out);
+  int64_t cells = conv_parts_weight_of(r->conv) / r->parts * conv_parts_places(r->conv);
   if (r->room.weight && !r->has_weight)
     fnzi_cpu_rows_spread(call, weights_of(r), cells, order_weight, r);
   fnzi_cpu_rows_spread(call, r->conv->batch * r->parts, cells, conv_parts_convolve, r);

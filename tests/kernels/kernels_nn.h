@@ -9,7 +9,7 @@
 #include <fnz/numbers.h>
 #include <math.h>
 
-enum { MOST_VALUES = 16384, MOST_HANDLES = 64, MOST_OUTPUTS = 8 };
+enum { MOST_VALUES = 32768, MOST_HANDLES = 64, MOST_OUTPUTS = 8 };
 
 static fnz_context *ctx;
 static fnz_backend *cpu;
