@@ -283,7 +283,7 @@ fnz_status fnzi_kernel_index_put(fnzi_krn_call *call) {
   if (!is_empty(&w) && values.dtype == out->place.dtype && !are_long(&to)) {
     FNZ_TRY(place_elements(call, &w, out, &values, &elements));
     elements.row = adds ? fnzi_cpu_point_find(fnzi_meta_point_class(values.dtype), "add") : NULL;
-    fnzi_cpu_placed_write(&elements);
+    (void)fnzi_cpu_placed_write(&elements);
     return FNZ_OK;
   }
   for (int64_t k = 0; k < w.places.count && !is_empty(&w); k++) {
@@ -427,7 +427,7 @@ fnz_status fnzi_kernel_index_fill(fnzi_krn_call *call) {
     return record_lane(call, &l, &out, &from, &p);
   if (l.picks && from.dtype == out.dtype && lies_along(&out, &l)) {
     const fnzi_cpu_placed placed = place_lane(&l, &out, &from);
-    fnzi_cpu_placed_write(&placed);
+    (void)fnzi_cpu_placed_write(&placed);
     return FNZ_OK;
   }
   for (int64_t k = 0; k < l.picks; k++) {
@@ -450,7 +450,7 @@ static fnz_status join_lanes(fnzi_krn_call *call, const fnzi_krn_window *out,
   if (l->picks && !j.alpha && source->dtype == out->dtype && lies_along(out, l)) {
     fnzi_cpu_placed p = place_lane(l, out, source);
     p.row = j.adds ? fnzi_cpu_point_find(fnzi_meta_point_class(out->dtype), "add") : NULL;
-    fnzi_cpu_placed_write(&p);
+    (void)fnzi_cpu_placed_write(&p);
     return FNZ_OK;
   }
   for (int64_t k = 0; k < l->picks; k++) {

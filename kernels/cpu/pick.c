@@ -44,38 +44,50 @@ typedef struct cell_16 {
   uint64_t halves[2];
 } cell_16;
 
-/* A loop for each size, and one whose strides the compiler knows. Operands: other, index, self.
- * They are variables of their own, because a cell that is written could be a part of `data`. */
-#define READ_CELLS(name, type)                                                                     \
-  static void read_##name(char *const *data, const int64_t *s, int64_t count, int64_t step) {      \
-    const int64_t cell = sizeof(type), other = s[0], at = s[1], along = s[2];                      \
-    char *to = data[0];                                                                            \
-    const char *index = data[1], *self = data[2];                                                  \
-    bool is_dense = other == cell && at == (int64_t)sizeof(int64_t);                               \
-    for (int64_t i = 0; is_dense && i < count; i++)                                                \
-      memcpy(to + i * cell, self + i * along + place_at(index, i, sizeof(int64_t)) * step,         \
-             sizeof(type));                                                                        \
-    for (int64_t i = 0; !is_dense && i < count; i++)                                               \
-      memcpy(to + i * other, self + i * along + place_at(index, i, at) * step, sizeof(type));      \
-  }                                                                                                \
-  static void write_##name(char *const *data, const int64_t *s, int64_t count, int64_t step) {     \
-    const int64_t cell = sizeof(type), other = s[0], at = s[1], along = s[2];                      \
-    const char *from = data[0], *index = data[1];                                                  \
-    char *self = data[2];                                                                          \
-    bool is_dense = other == cell && at == (int64_t)sizeof(int64_t);                               \
-    for (int64_t i = 0; is_dense && i < count; i++)                                                \
-      memcpy(self + i * along + place_at(index, i, sizeof(int64_t)) * step, from + i * cell,       \
-             sizeof(type));                                                                        \
-    for (int64_t i = 0; !is_dense && i < count; i++)                                               \
-      memcpy(self + i * along + place_at(index, i, at) * step, from + i * other, sizeof(type));    \
-  }
-READ_CELLS(1, uint8_t)
-READ_CELLS(2, uint16_t)
-READ_CELLS(4, uint32_t)
-READ_CELLS(8, uint64_t)
-READ_CELLS(16, cell_16)
+/* Bytes from element to element, and from place to place; the last place there is. */
+typedef struct steps {
+  int64_t other, index, self, place;
+  uint64_t last;
+} steps;
 
-typedef void cells_fn(char *const *data, const int64_t *strides, int64_t count, int64_t step);
+typedef bool cells_fn(char *const *data, const steps *s, int64_t count);
+
+static bool are_dense(const steps *s, size_t cell) {
+  return s->other == (int64_t)cell && s->index == (int64_t)sizeof(int64_t) && s->self == 0 &&
+         s->place == (int64_t)cell;
+}
+
+/* The body moves an element between `to`, its place, and `met`. A branch for each place that is
+ * always taken costs less than to read all places before. Dense elements have a loop whose strides
+ * the compiler knows. Operands are variables of their own, because a cell that is written could be
+ * a part of `data`. */
+#define PLACED(name, T, body)                                                                      \
+  static inline __attribute__((always_inline)) bool name##_each(char *const *data, const steps s,  \
+                                                                int64_t count) {                   \
+    char *other = data[0], *self = data[2];                                                        \
+    const char *index = data[1];                                                                   \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      int64_t place = place_at(index, i, s.index);                                                 \
+      char *to = self + i * s.self + place * s.place, *met = other + i * s.other;                  \
+      if ((uint64_t)place > s.last)                                                                \
+        return false;                                                                              \
+      body                                                                                         \
+    }                                                                                              \
+    return true;                                                                                   \
+  }                                                                                                \
+  static bool name(char *const *data, const steps *s, int64_t count) {                             \
+    const steps dense = {sizeof(T), sizeof(int64_t), 0, sizeof(T), s->last};                       \
+    return are_dense(s, sizeof(T)) ? name##_each(data, dense, count)                               \
+                                   : name##_each(data, *s, count);                                 \
+  }
+#define CELLS(id, T)                                                                               \
+  PLACED(read_##id, T, memcpy(met, to, sizeof(T));)                                                \
+  PLACED(write_##id, T, memcpy(to, met, sizeof(T));)
+CELLS(1, uint8_t)
+CELLS(2, uint16_t)
+CELLS(4, uint32_t)
+CELLS(8, uint64_t)
+CELLS(16, cell_16)
 
 static cells_fn *for_size(size_t cell, bool writes) {
   static cells_fn *const all[2][5] = {{read_1, read_2, read_4, read_8, read_16},
@@ -89,32 +101,15 @@ static cells_fn *for_size(size_t cell, bool writes) {
 void fnzi_cpu_cells_pick(size_t cell, void *to, const void *from, const int64_t *index,
                          int64_t count) {
   char *const data[] = {to, (char *)(uintptr_t)index, (char *)(uintptr_t)from};
-  const int64_t strides[] = {(int64_t)cell, sizeof *index, 0};
-  for_size(cell, false)(data, strides, count, (int64_t)cell);
+  const steps s = {(int64_t)cell, sizeof *index, 0, (int64_t)cell, UINT64_MAX};
+  (void)for_size(cell, false)(data, &s, count);
 }
 
 /* --- Joins ----------------------------------------------------------------------------------- */
 /* As rows of point.def do of the type, element by element. */
 #define JOIN(name, id, T, value)                                                                   \
-  static inline __attribute__((always_inline)) void name##_each_##id(                              \
-      char *const *data, int64_t other, int64_t index, int64_t self, int64_t count,                \
-      int64_t step) {                                                                              \
-    const char *from = data[0], *places = data[1];                                                 \
-    char *joined = data[2];                                                                        \
-    for (int64_t i = 0; i < count; i++) {                                                          \
-      char *to = joined + i * self + place_at(places, i, index) * step;                            \
-      T a, b;                                                                                      \
-      memcpy(&a, to, sizeof a), memcpy(&b, from + i * other, sizeof b);                            \
-      a = (T)(value);                                                                              \
-      memcpy(to, &a, sizeof a);                                                                    \
-    }                                                                                              \
-  }                                                                                                \
-  static void name##_##id(char *const *data, const int64_t *s, int64_t count, int64_t step) {      \
-    if (s[0] == sizeof(T) && s[1] == sizeof(int64_t) && s[2] == 0)                                 \
-      name##_each_##id(data, sizeof(T), sizeof(int64_t), 0, count, step);                          \
-    else                                                                                           \
-      name##_each_##id(data, s[0], s[1], s[2], count, step);                                       \
-  }
+  PLACED(name##_##id, T, T a; T b; memcpy(&a, to, sizeof a); memcpy(&b, met, sizeof b);            \
+         a = (T)(value); memcpy(to, &a, sizeof a);)
 #define INTEGERS(id, T)                                                                            \
   JOIN(add, id, T, (uint64_t)a + (uint64_t)b)                                                      \
   JOIN(mul, id, T, (uint64_t)a *(uint64_t)b)                                                       \
@@ -175,20 +170,6 @@ static bool are_inside(const char *index, int64_t stride, int64_t count, int64_t
   return !(signs >> 63);
 }
 
-/* Places are checked so many at a time, which are then still in a cache. */
-static void checked_row(const placing *of, char *const *data, const int64_t *s, int64_t count) {
-  enum { CHECKED = 512 };
-  for (int64_t i = 0, n; i < count; i += n) {
-    char *const at[] = {data[0] + i * s[0], data[1] + i * s[1], data[2] + i * s[2]};
-    n = count - i < CHECKED ? count - i : CHECKED;
-    if (!are_inside(at[1], s[1], n, of->p->size)) {
-      atomic_store_explicit(of->outside, true, memory_order_relaxed);
-      return;
-    }
-    of->run(at, s, n, of->p->step);
-  }
-}
-
 static void join_element(const fnzi_cpu_placed *p, char *to, const char *from) {
   fnz_dtype dtype = p->self.dtype, class_dtype = fnzi_meta_point_class(dtype);
   double room[2][2];
@@ -199,19 +180,22 @@ static void join_element(const fnzi_cpu_placed *p, char *to, const char *from) {
   fnzi_krn_convert_one(dtype, to, class_dtype, room[0]);
 }
 
+static bool pick_joined_row(const fnzi_cpu_placed *p, char *const *data, const steps *s,
+                            int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    int64_t place = place_at(data[1], i, s->index);
+    if ((uint64_t)place > s->last)
+      return false;
+    join_element(p, data[2] + i * s->self + place * s->place, data[0] + i * s->other);
+  }
+  return true;
+}
+
 static void placed_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
   const placing *of = user;
-  if (of->p->size) {
-    checked_row(of, data, strides, count);
-    return;
-  }
-  if (of->run) {
-    of->run(data, strides, count, of->p->step);
-    return;
-  }
-  for (int64_t i = 0; i < count; i++)
-    join_element(of->p, data[2] + i * strides[2] + place_at(data[1], i, strides[1]) * of->p->step,
-                 data[0] + i * strides[0]);
+  const steps s = {strides[0], strides[1], strides[2], of->p->step, (uint64_t)of->p->size - 1};
+  if (!(of->run ? of->run(data, &s, count) : pick_joined_row(of->p, data, &s, count)))
+    atomic_store_explicit(of->outside, true, memory_order_relaxed);
 }
 
 static void inside_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
@@ -248,7 +232,7 @@ bool fnzi_cpu_placed_read(const fnzi_krn_call *call, const fnzi_cpu_placed *p) {
   return run_placed(p, for_size(p->self.cell, false), call->team, false);
 }
 
-void fnzi_cpu_placed_write(const fnzi_cpu_placed *p) {
+bool fnzi_cpu_placed_write(const fnzi_cpu_placed *p) {
   cells_fn *run = p->row ? find_join(p->self.dtype, p->row->name) : for_size(p->self.cell, true);
-  (void)run_placed(p, run, NULL, true);
+  return run_placed(p, run, NULL, true);
 }

@@ -26,10 +26,10 @@ typedef struct fnzi_cpu_placed {
   int64_t size;              /* places are checked to be below it; 0: they are checked already */
   const fnzi_cpu_point *row; /* how an element joins what is there; NULL replaces it */
 } fnzi_cpu_placed;
-/* other = self, in any order; self = other, or their join, in row-major order. Reading is false,
- * and leaves elements out, if a place is outside. */
+/* other = self, in any order; self = other, or their join, in row-major order. False, with elements
+ * left out, if a place is outside. */
 bool fnzi_cpu_places_inside(const fnzi_krn_call *call, const fnzi_krn_window *index, int64_t size);
 bool fnzi_cpu_placed_read(const fnzi_krn_call *call, const fnzi_cpu_placed *p);
-void fnzi_cpu_placed_write(const fnzi_cpu_placed *p);
+bool fnzi_cpu_placed_write(const fnzi_cpu_placed *p);
 
 #endif

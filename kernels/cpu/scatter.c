@@ -10,7 +10,7 @@ typedef struct elements {
   uint32_t dim;              /* the indexed dimension, */
   int64_t size, stride;      /* its size and its stride in bytes */
   const fnzi_cpu_point *row; /* how an element joins what is there; NULL replaces it */
-  bool late;                 /* places are checked when they are read */
+  bool late;                 /* places are checked by the loop, and a write may end halfway */
 } elements;
 
 static void cut_to_index(const fnzi_krn_window *index, fnzi_krn_window *w) {
@@ -29,7 +29,9 @@ static fnz_status prepare(fnzi_krn_call *call, fnzi_krn_window *self, fnzi_krn_w
   e->dim = dim;
   e->size = self->sizes[dim];
   FNZ_TRY(fnzi_meta_index_check(call, given));
-  bool lies = index->dtype == FNZ_I64 && given->storage != call->outputs[0]->storage;
+  const fnzi_krn_storage *out = call->outputs[0]->storage;
+  bool lies = index->dtype == FNZ_I64 && given->storage != out;
+  e->late = lies && e->size && fnzi_krn_call_input(call, 0)->storage != out;
   if (!call->record && lies && !e->late)
     lies = e->size && fnzi_cpu_places_inside(call, index, e->size);
   if (!call->record && !lies) {
@@ -61,12 +63,15 @@ static fnz_status record_gather(fnzi_krn_call *call, const fnzi_krn_window *out,
   return call->record->pick(call->record->user, &p);
 }
 
-fnz_status fnzi_kernel_gather(fnzi_krn_call *call) {
-  const fnzi_krn_array *given = fnzi_krn_named_array(call, "index");
-  fnzi_krn_window self, index, out;
-  elements e = {.late =
-                    given->place.dtype == FNZ_I64 && given->storage != call->outputs[0]->storage};
+/* Names the place. */
+static fnz_status refuse_outside(fnzi_krn_call *call, const elements *e) {
   const int64_t *places;
+  return fnzi_meta_index_values(call, fnzi_krn_named_array(call, "index"), e->size, false, &places);
+}
+
+fnz_status fnzi_kernel_gather(fnzi_krn_call *call) {
+  fnzi_krn_window self, index, out;
+  elements e = {.row = NULL};
   if (fnzi_krn_array_numel(call->outputs[0]) == 0)
     return FNZ_OK;
   fnzi_krn_window_lanes(fnzi_krn_call_input(call, 0), &self);
@@ -75,9 +80,7 @@ fnz_status fnzi_kernel_gather(fnzi_krn_call *call) {
   if (call->record)
     return record_gather(call, &out, &index, &self, &e);
   const fnzi_cpu_placed p = {self, index, out, e.stride, e.late ? e.size : 0, NULL};
-  return (p.size || !e.late) && fnzi_cpu_placed_read(call, &p)
-             ? FNZ_OK
-             : fnzi_meta_index_values(call, given, e.size, false, &places); /* says which one */
+  return fnzi_cpu_placed_read(call, &p) ? FNZ_OK : refuse_outside(call, &e);
 }
 
 /* --- Scatter ----------------------------------------------------------------------------- */
@@ -101,9 +104,10 @@ static const struct reduction *scatter_find_reduction(const fnzi_krn_call *call)
   return NULL;
 }
 
-static void run_scatter(const fnzi_krn_window *to, const fnzi_krn_window *index,
+static bool run_scatter(const fnzi_krn_window *to, const fnzi_krn_window *index,
                         const fnzi_krn_window *from, const elements *e) {
-  fnzi_cpu_placed_write(&(fnzi_cpu_placed){*to, *index, *from, e->stride, 0, e->row});
+  return fnzi_cpu_placed_write(
+      &(fnzi_cpu_placed){*to, *index, *from, e->stride, e->late ? e->size : 0, e->row});
 }
 
 /* The largest or the lowest one of a type. */
@@ -127,13 +131,13 @@ static void neutral(const struct reduction *r, fnz_dtype dtype, unsigned char *r
 }
 
 /* The places that are written start from it. */
-static void forget_self(const fnzi_krn_window *to, const fnzi_krn_window *index,
+static bool forget_self(const fnzi_krn_window *to, const fnzi_krn_window *index,
                         const struct reduction *r, elements e) {
   unsigned char room[16];
   fnzi_krn_window from;
   neutral(r, to->dtype, room, &from);
   e.row = NULL;
-  run_scatter(to, index, &from, &e);
+  return run_scatter(to, index, &from, &e);
 }
 
 /* r NULL: nothing is reduced. */
@@ -206,10 +210,10 @@ static fnz_status scatter_into(fnzi_krn_call *call, fnzi_krn_window self,
                                 fnzi_dtype(self.dtype)->name);
   if (call->record)
     return record_scatter(call, &self, &index, &from, &e, r);
-  if (r && !fnzi_krn_named_bool(call, "include_self", true))
-    forget_self(&self, &index, r, e);
-  run_scatter(&self, &index, &from, &e);
-  return FNZ_OK;
+  bool forgets = r && !fnzi_krn_named_bool(call, "include_self", true);
+  bool inside =
+      (!forgets || forget_self(&self, &index, r, e)) && run_scatter(&self, &index, &from, &e);
+  return inside ? FNZ_OK : refuse_outside(call, &e);
 }
 
 /* 16-bit floats are joined in f32 and rounded once. */
@@ -236,7 +240,7 @@ static fnz_status divide_by_counts(fnzi_krn_call *call, const fnzi_krn_window *s
   e.row = fnzi_cpu_point_find(FNZ_I64, "add");
   fnzi_krn_window_dense(&from, FNZ_I64, index.rank, index.sizes, &one);
   memset(from.strides, 0, sizeof from.strides);
-  run_scatter(&moved, &index, &from, &e);
+  (void)run_scatter(&moved, &index, &from, &e);
   for (int64_t i = 0; i < numel; i++)
     counts[i] += counts[i] == 0;
   bool real = fnzi_is_float(self->dtype) || fnzi_is_complex(self->dtype);
@@ -318,7 +322,7 @@ fnz_status fnzi_kernel_put(fnzi_krn_call *call) {
     place.sizes[0] = index.sizes[0];
     FNZ_TRY(record_scatter(call, &place, &index, &from, &e, e.row ? &reductions[0] : NULL));
   } else {
-    run_scatter(&self, &index, &from, &e);
+    (void)run_scatter(&self, &index, &from, &e);
   }
   if (self.data == fnzi_krn_array_data(out))
     return FNZ_OK;

@@ -79,6 +79,28 @@ START_TEST(scattering) {
 }
 END_TEST
 
+/* Places outside are refused, also where elements are joined by a row of point.def. A base that is
+ * written in place keeps its elements. */
+START_TEST(scattering_outside) {
+  static const fnz_dtype dtypes[] = {FNZ_U8, FNZ_F16, FNZ_F32, FNZ_F64, FNZ_C64};
+  static const char *const names[] = {"scatter.src", "scatter_add"};
+  static const int64_t wrong[] = {3, -1, INT64_MIN};
+  desk d = open_desk();
+  for (size_t i = 0; i < 5 * 2 * 3; i++) {
+    fnz_dtype dtype = dtypes[i / 6];
+    fnz_handle x = tensor(&d, dtype, SIZES(3), NUMBERS(1, 2, 3)),
+               k = MAKE(I64, SIZES(2), NUMBERS(0, 0));
+    fnz_handle v = tensor(&d, dtype, SIZES(2), NUMBERS(10, 20));
+    ((int64_t *)(uintptr_t)fnzi_krn_array_data(fnzi_krn_array_of(k)))[1] = wrong[i % 3];
+    REFUSED(&d, "BOUNDS", "gather", ARGS(T(x), I(0), T(k)));
+    REFUSED(&d, "BOUNDS", names[i / 3 % 2], ARGS(T(x), I(0), T(k), T(v)));
+    REFUSED(&d, "BOUNDS", names[i / 3 % 2], ARGS(LAST(x), I(0), T(k), T(v)));
+    expect(&d, x, dtype, SIZES(3), NUMBERS(1, 2, 3));
+  }
+  close_desk(&d);
+}
+END_TEST
+
 START_TEST(reducing) {
   desk d = open_desk();
   fnz_handle x = MAKE(F32, SIZES(2, 3), NUMBERS(3, 1, 2, 6, 5, 4)),
@@ -131,4 +153,4 @@ START_TEST(sums_cascade) {
 END_TEST
 
 SUITE_PART(kernels_moves, choices, joining, rearranging, making, indexing, writing_at_indices,
-           scattering, reducing, extremes_say_where, sums_cascade)
+           scattering, scattering_outside, reducing, extremes_say_where, sums_cascade)

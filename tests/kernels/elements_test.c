@@ -1,4 +1,4 @@
-/* checks: 35
+/* checks: 36
  * elements_test.c - the CPU backend's kernels against values that can be stated: arithmetic and
  * element types here, what moves elements and whose memory it is in kernels/. */
 #include "tests/kernels/elements.h"
