@@ -77,8 +77,13 @@ static inline vector same_lanes(vector x) {
   return x;
 }
 
+/* Compilers make two instructions of the last form, and load an operand of both. */
 static inline vector choose(lanes_mask c, vector x, vector y) {
+#if FNZI_ISA == 4
+  return (vector)_mm512_ternarylogic_epi64((__m512i)c, (__m512i)x, (__m512i)y, 0xca);
+#else
   return (vector)(((lanes_mask)x & c) | ((lanes_mask)y & ~c));
+#endif
 }
 
 /* A number or a vector, as a vector. */
@@ -96,6 +101,21 @@ static inline vector choose(lanes_mask c, vector x, vector y) {
 #define TRUTH(c)        choose((lanes_mask)(c), each_lane(1), each_lane(0))
 #define EACH(x)         each_lane((T)(x))
 #define ANY_OF(c)       any_lane((lanes_mask)(c))
+
+/* The instructions give their second operand if one of both is NaN. */
+#ifdef INTRINSIC
+static inline vector greater_lanes(vector x, vector y) {
+  return choose((lanes_mask)(x != x), x, INTRINSIC(max)(x, y));
+}
+
+static inline vector lesser_lanes(vector x, vector y) {
+  return choose((lanes_mask)(y != y), y, INTRINSIC(min)(y, x));
+}
+#undef GREATER
+#undef LESSER
+#define GREATER(x, y) greater_lanes(LIFT(x), LIFT(y))
+#define LESSER(x, y)  lesser_lanes(LIFT(x), LIFT(y))
+#endif
 
 /* --- Functions of the C library, here f_<name> ---------------------------------------------- */
 static inline vector f_fabs(vector x) {
