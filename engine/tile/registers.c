@@ -359,6 +359,9 @@ fnz_status fnzi_tile_arrange(fnz_context *ctx, fnzi_tile_program *t, const fnz_g
     lengthen(t);
     FNZ_TRY(allocate_registers(ctx, t));
   }
+  t->direct_rows = direct && t->by_rows && t->rank > 1 && t->sizes[t->rank - 1] <= t->step;
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    t->direct_rows = t->direct_rows && t->lanes[k].kind == FNZI_TILE_LANE_DIRECT;
   for (uint32_t k = 0; k < t->nlanes; k++)
     if (t->lanes[k].kind == FNZI_TILE_LANE_TRANSPOSED) {
       t->lanes[k].panel = t->thread_bytes;

@@ -340,6 +340,26 @@ static void run_tile(walk *w, int64_t start, int64_t count) {
       copy_lane(w, &t->lanes[k], elements_of(t, &t->lanes[k], count));
 }
 
+/* Runs rows that follow along the dimension before theirs and are in memory: only addresses change.
+ * Returns how many elements these are of `count`. */
+static int64_t run_direct_rows(walk *w, int64_t count) {
+  const fnzi_tile_program *t = w->tile;
+  const uint32_t last = t->rank - 1;
+  const int64_t row = t->sizes[last], left = t->sizes[last - 1] - w->index[last - 1];
+  const int64_t rows = w->index[last] != 0 ? 0 : count / row < left ? count / row : left;
+  unsigned char *at[FNZI_TILE_LANES];
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    at[k] = address(w, &t->lanes[k]);
+  for (int64_t r = 0; r < rows; r++) {
+    for (uint32_t k = 0; k < t->nlanes; k++) {
+      w->slots[t->lanes[k].slot] = at[k];
+      at[k] += t->lanes[k].strides[last - 1];
+    }
+    run_instructions(w, 0, t->nins, &(piece){0, 0, row});
+  }
+  return rows * row;
+}
+
 static void advance(walk *w, int64_t count) {
   const fnzi_tile_program *t = w->tile;
   for (uint32_t d = t->rank; d-- > 0 && count > 0;) {
@@ -424,10 +444,13 @@ void fnzi_tile_run_pieces(const fnzi_tile_program *t, unsigned char *registers, 
   int64_t element = start * t->piece, last = end * t->piece < t->count ? end * t->piece : t->count;
   advance(&w, element);
   while (element < last) {
-    int64_t n = last - element < t->chunk ? last - element : t->chunk;
-    if (t->by_rows && n > left_of(&w))
-      n = left_of(&w);
-    run_tile(&w, element, n);
+    int64_t n = t->direct_rows ? run_direct_rows(&w, last - element) : 0;
+    if (n == 0) {
+      n = last - element < t->chunk ? last - element : t->chunk;
+      if (t->by_rows && n > left_of(&w))
+        n = left_of(&w);
+      run_tile(&w, element, n);
+    }
     advance(&w, n);
     element += n;
   }

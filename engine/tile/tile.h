@@ -152,7 +152,8 @@ struct fnzi_tile_program {
   int64_t piece; /* elements that a thread takes at a time */
   bool by_rows;  /* without `row`: a tile is part of one row. With it: a tile computes several rows,
                     one after the other */
-  bool by_panels; /* it has TRANSPOSED lanes, across the dimension before the last */
+  bool direct_rows; /* all lanes are memory, row by row, and a step is a whole row */
+  bool by_panels;   /* it has TRANSPOSED lanes, across the dimension before the last */
   fnzi_tile_lane *lanes;
   fnzi_tile_ins *ins;
   fnzi_tile_slot_info *slots;

@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 8
  * tile_test.c - groups over spaces of many tiles have the interpreter's bits: operands that
  * broadcast, are turned, have gaps, are of other types; results in the memory of operands; rows and
  * their numbers; threads.
@@ -378,6 +378,27 @@ START_TEST(overlapping_windows_are_read_anew) {
 }
 END_TEST
 
+/* Such rows are computed where they are, one after the other; pieces of threads begin within a row.
+ */
+START_TEST(rows_with_gaps_are_read_in_place) {
+  static const char *const programs[] = {
+      "fnz 1\nprogram(%x: f32[5,9,1003], %y: f32[5,1,1003])\n{\n"
+      "  %v: f32[5,9,1000] = slice_copy.Tensor(%x, 2, 1, 1001)\n"
+      "  %w: f32[5,1,1000] = slice_copy.Tensor(%y, 2, 2, 1002)\n"
+      "  %o: f32[5,9,1000] = mul.Tensor(%v, %w)\n  return %o\n}\n",
+      "fnz 1\nprogram(%x: f32[5,9,1003])\n{\n"
+      "  %v: f32[5,9,1000] = slice_copy.Tensor(%x, 2, 1, 1001)\n"
+      "  %c: f32[5,9,1000] = clamp(%v, -0.5, 0.5)\n"
+      "  %s: f32[5,9,1003] = slice_scatter(%x, %c, 2, 1, 1001)\n"
+      "  return %s input_mutation \"x\"\n}\n"};
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  for (int threads = 1; threads <= 3; threads += 2)
+    verify_texts(ctx, programs, sizeof programs / sizeof *programs, threads);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* A number from outside, as all pieces of a row read it, takes as many elements as these have. */
 START_TEST(numbers_fill_short_rows) {
   static const int rows[] = {127, 128, 200, 511, 512, 513};
@@ -497,6 +518,6 @@ START_TEST(operand_sets_have_the_interpreters_bits) {
 END_TEST
 
 RUN_SUITE("tile", groups_have_the_interpreters_bits, overlapping_windows_are_read_anew,
-          numbers_fill_short_rows, numbers_of_rows_lie_where_their_readers_say,
-          threads_change_no_bit, operand_sets_have_the_interpreters_bits,
-          sets_that_store_other_values_differ)
+          rows_with_gaps_are_read_in_place, numbers_fill_short_rows,
+          numbers_of_rows_lie_where_their_readers_say, threads_change_no_bit,
+          operand_sets_have_the_interpreters_bits, sets_that_store_other_values_differ)
