@@ -307,9 +307,11 @@ static fnz_status emit_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8
   const fnz_geometry *g = base ? r->values.data[base - 1].geometry : NULL;
   uint32_t clone;
   n->emitted = true;
-  const bool clones = g && layouts[base - 1] == FNZI_REC_LAYOUT_OTHER &&
-                      fnzi_rec_goes_by_strides(n->op) &&
-                      fnzi_int_is_contiguous(r->program->ints, g);
+  const bool fails =
+      g && (layouts[base - 1] == FNZI_REC_LAYOUT_OTHER
+                ? fnzi_rec_goes_by_strides(n->op)
+                : layouts[base - 1] == FNZI_REC_LAYOUT_NEARLY && fnzi_rec_sees_all_strides(n->op));
+  const bool clones = fails && fnzi_int_is_contiguous(r->program->ints, g);
   if (!clones)
     return emit(r, n);
   FNZ_TRY(to_program(r, n->args, fnzi_rec_tape_nargs(r, n)));
@@ -518,7 +520,7 @@ fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t
     waiting w = {.tape = r};
     FNZ_TRY(fnzi_rec_layouts_start(r, &w.layouts));
     for (size_t i = 0; i < r->nodes.count; i++)
-      fnzi_rec_layouts_add(r, &r->nodes.data[i], w.layouts);
+      FNZ_TRY(fnzi_rec_layouts_add(r, &r->nodes.data[i], w.layouts));
     FNZ_TRY(reserve(r));
     fnz_status status = emit_all(&w, now, count);
     FNZI_VEC_FREE(r->ctx, &w.nodes);

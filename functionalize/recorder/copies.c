@@ -8,30 +8,7 @@
  *         it returns stays a copy */
 #include "functionalize/recorder/simplify.h"
 
-#include "schema/aten_names.h"
-
 /* --- windows ---------------------------------------------------------------------------------- */
-/* As many windows as the node has results, `count` 0 where `base` has none. An operator that counts
- * from the start of the storage needs the base there, in rows. Without elements strides mean
- * nothing. */
-static fnz_status copies_open_windows(fnzi_rec_tape *r, const fnzi_rec_tape_node *n,
-                                      const fnz_op *op, const fnz_geometry *base,
-                                      fnzi_rec_copy *out) {
-  const fnzi_view *view = fnzi_view_find(op);
-  size_t count;
-  out->count = 0;
-  if (!view || !base || fnzi_int_is_empty(base) ||
-      (fnzi_view_counts_from_storage(view) && !fnzi_int_lies_in_rows(r->program->ints, base)))
-    return FNZ_OK;
-  const fnzi_op_call call = {op, n->args, op->nparams};
-  fnz_status status = fnzi_view_forward((fnzi_int_space){r->program->ints, &r->arena}, view, &call,
-                                        base, &out->windows, &count);
-  if (fnzi_is_final(status))
-    return status;
-  out->count = status == FNZ_OK && count == n->count ? count : 0;
-  return FNZ_OK;
-}
-
 /* Every window has the recorded layout of the copy. */
 static bool lie_as_recorded(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n,
                             const fnzi_rec_copy *c) {
@@ -68,7 +45,7 @@ static const fnz_geometry *base_of(const fnzi_rec_tape *r, const fnzi_rec_tape_n
  * possible, and only a contiguous clone has the recorded layout of the copy. */
 static fnz_status find_form(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, bool known,
                             fnzi_rec_copy *c) {
-  FNZ_TRY(copies_open_windows(r, n, c->view, base_of(r, n), c));
+  FNZ_TRY(fnzi_rec_view_windows(r, n, c->view, base_of(r, n), c));
   if (known && lie_as_recorded(r, n, c))
     c->form = FNZI_REC_COPY_IS_VIEW;
   else if ((known || !fnzi_rec_goes_by_strides(c->view)) && clones_lie_as_recorded(r, n, c))
@@ -79,7 +56,7 @@ static fnz_status find_form(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, bool 
     if (!base || base->is_conj || base->is_neg)
       return FNZ_OK;
     FNZ_TRY(fnzi_contiguous_like(r->program->ints, &r->arena, base, &c->cloned));
-    FNZ_TRY(copies_open_windows(r, n, c->view, c->cloned, c));
+    FNZ_TRY(fnzi_rec_view_windows(r, n, c->view, c->cloned, c));
     if (lie_as_recorded(r, n, c))
       c->form = FNZI_REC_COPY_VIEWS_CLONE;
     return FNZ_OK;
@@ -99,7 +76,11 @@ fnz_status fnzi_rec_copy_find(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, con
                          .view = is_copy ? fnz_op_member(n->op, FNZ_MEMBER_VIEW) : NULL};
   if (!out->view)
     return FNZ_OK;
-  return find_form(r, n, layouts[n->args[0].u.value - 1] == FNZI_REC_LAYOUT_RECORDED, out);
+  const uint8_t layout = layouts[n->args[0].u.value - 1];
+  return find_form(r, n,
+                   layout == FNZI_REC_LAYOUT_RECORDED ||
+                       (layout == FNZI_REC_LAYOUT_NEARLY && !fnzi_rec_sees_all_strides(out->view)),
+                   out);
 }
 
 /* --- copies that become views ----------------------------------------------------------------- */
@@ -142,13 +123,11 @@ fnz_status fnzi_rec_copy_become_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
 /* A plain view that looks at every stride, of a base that has other ones since it is a view too: of
  * a dimension of one element, such as a select leaves. It becomes a copy again. */
 static fnz_status mend_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, bool *changed) {
-  static const uint16_t strict[] = {FNZI_ATEN_view__dtype, FNZI_ATEN_view_as_complex};
   fnzi_rec_copy copy;
-  if (!n->op || !fnzi_op_is_among(n->op, strict, sizeof strict / sizeof *strict) ||
-      !n->args[0].u.value)
+  if (!n->op || !fnzi_rec_sees_all_strides(n->op) || !n->args[0].u.value)
     return FNZ_OK;
   const fnz_geometry *base = base_of(r, n);
-  FNZ_TRY(copies_open_windows(r, n, n->op, base, &copy));
+  FNZ_TRY(fnzi_rec_view_windows(r, n, n->op, base, &copy));
   if (copy.count || !base || fnzi_int_is_empty(base))
     return FNZ_OK;
   n->op = fnz_op_member(n->op, FNZ_MEMBER_VIEW_COPY);
@@ -175,7 +154,7 @@ fnz_status fnzi_rec_copies_become_views(fnzi_rec_tape *r, const fnz_handle *want
       FNZ_TRY(fnzi_rec_copy_become_view(r, n, &copy));
     }
     FNZ_TRY(mend_view(r, n, changed));
-    fnzi_rec_layouts_add(r, n, layouts);
+    FNZ_TRY(fnzi_rec_layouts_add(r, n, layouts));
   }
   return FNZ_OK;
 }

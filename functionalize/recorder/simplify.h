@@ -175,14 +175,23 @@ FNZ_MUST_CHECK fnz_status fnzi_rec_copies_become_views(fnzi_rec_tape *tape,
 typedef enum fnzi_rec_layout {
   FNZI_REC_LAYOUT_UNKNOWN,
   FNZI_REC_LAYOUT_RECORDED, /* in PyTorch the value has its recorded layout */
+  FNZI_REC_LAYOUT_NEARLY,   /* but for the strides of dimensions of one element, perhaps */
   FNZI_REC_LAYOUT_OTHER     /* its layout there differs, or that of a value it was made from */
 } fnzi_rec_layout;
+/* As many windows of view `op` as the node has results, `count` 0 where `base` has none. An
+ * operator that counts from the start of the storage needs the base there, in rows. Without
+ * elements strides mean nothing. */
+FNZ_MUST_CHECK fnz_status fnzi_rec_view_windows(fnzi_rec_tape *tape, const fnzi_rec_tape_node *node,
+                                                const fnz_op *op, const fnz_geometry *base,
+                                                fnzi_rec_copy *out);
 /* Creates a fnzi_rec_layout per value, in the tape's arena, and sets the layouts of inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_layouts_start(fnzi_rec_tape *tape, uint8_t **layouts);
 /* Sets the layouts of a node's results; call for node after node, before it is emitted. */
-void fnzi_rec_layouts_add(const fnzi_rec_tape *tape, const fnzi_rec_tape_node *node,
-                          uint8_t *layouts);
+FNZ_MUST_CHECK fnz_status fnzi_rec_layouts_add(fnzi_rec_tape *tape, const fnzi_rec_tape_node *node,
+                                               uint8_t *layouts);
 /* The view is possible for some strides only. */
 bool fnzi_rec_goes_by_strides(const fnz_op *view);
+/* It looks at the strides of dimensions of one element, too. */
+bool fnzi_rec_sees_all_strides(const fnz_op *view);
 
 #endif
