@@ -127,8 +127,13 @@ static fnz_status base_value(fnzi_pass *p, const fnzi_region_op *r, const fnzi_r
     return FNZ_OK;
   FNZ_TRY(fnzi_wrap_read(fnzi_region_operand_alias(o), &value));
   *out = value->geometry;
-  if (o->role != FNZI_HOP_XS)
-    return FNZ_OK;
+  if (o->role != FNZI_HOP_XS) {
+    /* Simplifying may replace the value by one with row strides in dimensions of one element. */
+    if (!fnzi_int_lies_in_rows(p->wrapper->ints, value->geometry))
+      return FNZ_OK;
+    FNZ_TRY(fnzi_contiguous_like(p->wrapper->ints, &p->arena, value->geometry, out));
+    return fnzi_intern_geometry(p->to, *out, out);
+  }
   slice = *value->geometry;
   slice.rank--;
   slice.sizes++;
