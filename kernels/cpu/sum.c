@@ -76,9 +76,9 @@ static bool double_columns(const double *x, int64_t row_stride, int64_t count, i
   }                                                                                                \
   static void T##_cascade(const T *x, int64_t row_stride, int64_t stride, int64_t fold,            \
                           int64_t count, int lanes, T *out) {                                      \
-    T acc[LEVELS][MAX_LANES] = {{0}};                                                              \
     if (stride == 1 && !fold && T##_columns(x, row_stride, count, lanes, out))                     \
       return;                                                                                      \
+    T acc[LEVELS][MAX_LANES] = {{0}};                                                              \
     int64_t power = block_power(count), step = (int64_t)1 << power;                                \
     for (int64_t i = 0; i < count;) {                                                              \
       int64_t end = i + step <= count ? i + step : count;                                          \

@@ -10,9 +10,7 @@
 
 enum { LANES_BYTES = 256, FOUND_BLOCK = 64 };
 
-/* In lanes as long as they are full, then one after the other. Extremes that are 0 have the sign of
- * the first one: FIRST_ZERO looks for it. */
-#define ROW_OF(name, id, T, begin, step, JOIN, FIRST_ZERO)                                         \
+#define BEGIN_OF(name, id, T, begin, step)                                                         \
   static inline T begin_##name##_##id(void) {                                                      \
     const T LEAST = least_##id, MOST = most_##id;                                                  \
     (void)LEAST, (void)MOST;                                                                       \
@@ -29,7 +27,9 @@ enum { LANES_BYTES = 256, FOUND_BLOCK = 64 };
       T a = numbers[i], x = elements[i];                                                           \
       numbers[i] = (T)(step);                                                                      \
     }                                                                                              \
-  }                                                                                                \
+  }
+
+#define LANES_OF(name, id, T, step, JOIN)                                                          \
   static T lanes_##name##_##id(const T *restrict row, int64_t count) {                             \
     enum { N = LANES_BYTES / sizeof(T) };                                                          \
     T lanes[N], total = begin_##name##_##id();                                                     \
@@ -44,7 +44,33 @@ enum { LANES_BYTES = 256, FOUND_BLOCK = 64 };
     }                                                                                              \
     JOIN(T, step)                                                                                  \
     return total;                                                                                  \
-  }                                                                                                \
+  }
+
+/* NaN go a way of their own, so that a lane waits for one instruction only. */
+#define FLOAT_LANES_OF(name, id, T, is_better)                                                     \
+  static T lanes_##name##_##id(const T *restrict row, int64_t count) {                             \
+    enum { N = LANES_BYTES / sizeof(T) };                                                          \
+    T lanes[N], nans[N], total = begin_##name##_##id();                                            \
+    int has_nan = 0;                                                                               \
+    for (int k = 0; k < N; k++)                                                                    \
+      lanes[k] = total, nans[k] = 0;                                                               \
+    for (int64_t i = 0; i < count; i += N) {                                                       \
+      const T *block = row + (i <= count - N ? i : count - N);                                     \
+      for (int k = 0; k < N; k++) {                                                                \
+        T a = lanes[k], x = block[k];                                                              \
+        lanes[k] = (is_better) ? x : a;                                                            \
+        nans[k] = x != x ? x : nans[k];                                                            \
+      }                                                                                            \
+    }                                                                                              \
+    for (int k = 0; k < N; k++)                                                                    \
+      has_nan |= nans[k] != nans[k];                                                               \
+    JOIN_EXTREMES(T, (is_better) ? x : a)                                                          \
+    return has_nan ? (T)NAN : total;                                                               \
+  }
+
+/* In lanes as long as they are full, then one after the other. Extremes that are 0 have the sign of
+ * the first one: FIRST_ZERO looks for it. */
+#define PIECES_OF(name, id, T, step, JOIN, FIRST_ZERO)                                             \
   static void row_##name##_##id(void *to, const void *from, int64_t count) {                       \
     enum { N = LANES_BYTES / sizeof(T) };                                                          \
     const T *row = from;                                                                           \
@@ -61,6 +87,15 @@ enum { LANES_BYTES = 256, FOUND_BLOCK = 64 };
     }                                                                                              \
     *(T *)to = a;                                                                                  \
   }
+
+#define ROW_OF(name, id, T, begin, step, JOIN, FIRST_ZERO)                                         \
+  BEGIN_OF(name, id, T, begin, step)                                                               \
+  LANES_OF(name, id, T, step, JOIN)                                                                \
+  PIECES_OF(name, id, T, step, JOIN, FIRST_ZERO)
+#define FLOAT_OF(name, id, T, begin, step, is_better)                                              \
+  BEGIN_OF(name, id, T, begin, step)                                                               \
+  FLOAT_LANES_OF(name, id, T, is_better)                                                           \
+  PIECES_OF(name, id, T, step, JOIN_EXTREMES, FIRST_ZERO_F)
 
 /* Lanes joined in their order; by halves where it does not matter; and where an element may count
  * twice, so that the last block may overlap the one before it. */
@@ -80,7 +115,7 @@ enum { LANES_BYTES = 256, FOUND_BLOCK = 64 };
     }                                                                                              \
   }                                                                                                \
   total = lanes[0];
-#define JOIN_EXTREMES JOIN_HALVES
+#define JOIN_EXTREMES(T, step) JOIN_HALVES(T, step)
 
 #define FIRST_ZERO_F(x, row)                                                                       \
   for (int64_t i = 0; x == 0; i++)                                                                 \
@@ -119,11 +154,11 @@ FNZI_FOLD_TYPE_ROWS(BOUNDS)
            : (int64_t)((uint64_t)(a) * (uint64_t)(x)))
 
 /* clang-format off */
-#define EXTREME(name, begin, step)                                                                 \
+#define EXTREME(name, begin, step, is_better)                                                                 \
   ROW_OF(name, U8, uint8_t, begin, step, JOIN_EXTREMES, FIRST_ZERO_I) ROW_OF(name, I8, int8_t, begin, step, JOIN_EXTREMES, FIRST_ZERO_I) \
   ROW_OF(name, I16, int16_t, begin, step, JOIN_EXTREMES, FIRST_ZERO_I) ROW_OF(name, I32, int32_t, begin, step, JOIN_EXTREMES, FIRST_ZERO_I) \
-  ROW_OF(name, I64, int64_t, begin, step, JOIN_EXTREMES, FIRST_ZERO_I) ROW_OF(name, F32, float, begin, step, JOIN_EXTREMES, FIRST_ZERO_F) \
-  ROW_OF(name, F64, double, begin, step, JOIN_EXTREMES, FIRST_ZERO_F)
+  ROW_OF(name, I64, int64_t, begin, step, JOIN_EXTREMES, FIRST_ZERO_I) FLOAT_OF(name, F32, float, begin, step, is_better) \
+  FLOAT_OF(name, F64, double, begin, step, is_better)
 /* clang-format on */
 
 #define OF_sum(begin, step) ROW_OF(sum, I64, int64_t, begin, step, JOIN_HALVES, FIRST_ZERO_I)
@@ -131,8 +166,8 @@ FNZI_FOLD_TYPE_ROWS(BOUNDS)
   ROW_OF(prod, I64, int64_t, begin, step, JOIN_HALVES, FIRST_ZERO_I)                               \
   ROW_OF(prod, F32, float, begin, step, JOIN_IN_ORDER, FIRST_ZERO_I)                               \
   ROW_OF(prod, F64, double, begin, step, JOIN_IN_ORDER, FIRST_ZERO_I)
-#define OF_amax(begin, step)     EXTREME(amax, begin, step)
-#define OF_amin(begin, step)     EXTREME(amin, begin, step)
+#define OF_amax(begin, step)     EXTREME(amax, begin, step, x > a)
+#define OF_amin(begin, step)     EXTREME(amin, begin, step, x < a)
 #define FOLD(name, begin, step)  OF_##name(begin, step)
 #define TRUTH(name, begin, step) ROW_OF(name, U8, uint8_t, begin, step, JOIN_EXTREMES, FIRST_ZERO_I)
 #include "kernels/folds.def"
@@ -237,47 +272,59 @@ static inline fnzi_row_doubles doubles_product_added(fnzi_row_doubles x, fnzi_ro
 }
 DISTANCES(double, fnzi_row_doubles, doubles_product_added, fnzi_row_longs, sqrt)
 
-/* --- Sums of columns of doubles --------------------------------------------------------------- */
-enum { LEVELS = 4 };
+/* --- Sums of columns --------------------------------------------------------------------------
+ */
+enum {
+  LEVELS = 4,
+  FLOAT_PARTS = FNZI_FOLD_FLOATS / FNZI_ROW_FLOATS,
+  DOUBLE_PARTS = FNZI_FOLD_WIDE * sizeof(double) / sizeof(fnzi_row_doubles)
+};
 
-#define MOVE_UP(name, T, many)                                                                     \
-  static void name(T levels[LEVELS][many], int64_t row, int power) {                               \
+/* Sums of columns in vectors: a level moves up where a block of 2^power rows is full, and all are
+ * added up from the first. Levels that no row has reached are 0, which changes nothing. */
+#define LEVELS_OF(name, V, parts)                                                                  \
+  static inline void name##_start(V levels[LEVELS][parts]) {                                       \
+    for (int k = 0; k < LEVELS * (parts); k++)                                                     \
+      levels[k / (parts)][k % (parts)] = (V){0};                                                   \
+  }                                                                                                \
+  static inline void name##_up(V levels[LEVELS][parts], int64_t row, int power) {                  \
     const int64_t low = ((int64_t)1 << power) - 1;                                                 \
     for (int level = 1; level < LEVELS; level++) {                                                 \
-      for (int k = 0; k < (many); k++) {                                                           \
-        levels[level][k] += levels[level - 1][k];                                                  \
-        levels[level - 1][k] = 0;                                                                  \
+      for (int p = 0; p < (parts); p++) {                                                          \
+        levels[level][p] += levels[level - 1][p];                                                  \
+        levels[level - 1][p] = (V){0};                                                             \
       }                                                                                            \
       if (row & (low << (level * power)))                                                          \
         return;                                                                                    \
     }                                                                                              \
+  }                                                                                                \
+  static inline void name##_end(V levels[LEVELS][parts], void *sums) {                             \
+    for (int level = 1; level < LEVELS; level++)                                                   \
+      for (int p = 0; p < (parts); p++)                                                            \
+        levels[0][p] += levels[level][p];                                                          \
+    memcpy(sums, levels[0], sizeof levels[0]);                                                     \
   }
-MOVE_UP(doubles_up, double, FNZI_FOLD_WIDE)
-MOVE_UP(floats_up, float, FNZI_FOLD_FLOATS)
+LEVELS_OF(doubles, fnzi_row_doubles, DOUBLE_PARTS)
+LEVELS_OF(floats, fnzi_row_floats, FLOAT_PARTS)
 
 static void cascade(double *sums, const double *x, int64_t stride, int64_t rows, int power) {
-  enum { N = sizeof(fnzi_row_doubles) / sizeof(double), PARTS = FNZI_FOLD_WIDE / N };
-  double levels[LEVELS][FNZI_FOLD_WIDE] = {{0}};
+  fnzi_row_doubles levels[LEVELS][DOUBLE_PARTS], part[DOUBLE_PARTS], v[DOUBLE_PARTS];
   const int64_t step = (int64_t)1 << power;
+  doubles_start(levels);
   for (int64_t i = 0; i < rows;) {
     const int64_t end = i + step <= rows ? i + step : rows;
     const bool is_full = end - i == step;
-    fnzi_row_doubles part[PARTS], v[PARTS];
     memcpy(part, levels[0], sizeof part);
     for (; i < end; i++) {
       memcpy(v, x + i * stride, sizeof v);
-      for (int p = 0; p < PARTS; p++)
+      for (int p = 0; p < DOUBLE_PARTS; p++)
         part[p] += v[p];
     }
     memcpy(levels[0], part, sizeof part);
     if (is_full)
       doubles_up(levels, i, power);
   }
-  for (int k = 0; k < FNZI_FOLD_WIDE; k++) {
-    sums[k] = levels[0][k];
-    for (int level = 1; level < LEVELS; level++)
-      sums[k] += levels[level][k];
-  }
+  doubles_end(levels, sums);
 }
 
 /* --- Exponentials ------------------------------------------------------------------------------
@@ -392,16 +439,15 @@ enum { APART = FNZI_FOLD_FOLDED };
       to[k] = half_##id(x[k]) + half_##id(x[k + FNZI_FOLD_FOLDED]);                                \
   }                                                                                                \
   static void fold_cascade_##id(float *sums, const uint16_t *x, int64_t rows, int power) {         \
-    enum { PARTS = FNZI_FOLD_FLOATS / FNZI_ROW_FLOATS };                                           \
     const int64_t step = (int64_t)1 << power;                                                      \
-    float levels[LEVELS][FNZI_FOLD_FLOATS] = {{0}};                                                \
-    fnzi_row_floats part[PARTS];                                                                   \
+    fnzi_row_floats levels[LEVELS][FLOAT_PARTS], part[FLOAT_PARTS];                                \
+    floats_start(levels);                                                                          \
     for (int64_t i = 0; i < rows;) {                                                               \
       const int64_t end = i + step <= rows ? i + step : rows;                                      \
       const bool is_full = end - i == step;                                                        \
       memcpy(part, levels[0], sizeof part);                                                        \
       for (; i < end; i++, x += 2 * FNZI_FOLD_FLOATS)                                              \
-        for (int p = 0; p < PARTS; p++) {                                                          \
+        for (int p = 0; p < FLOAT_PARTS; p++) {                                                    \
           const int k = p * FNZI_ROW_FLOATS;                                                       \
           const uint16_t *at = x + 2 * (k - k % APART) + k % APART % FNZI_FOLD_FOLDED;             \
           part[p] += folded(widened_##id(at), widened_##id(at + APART));                           \
@@ -410,11 +456,7 @@ enum { APART = FNZI_FOLD_FOLDED };
       if (is_full)                                                                                 \
         floats_up(levels, i, power);                                                               \
     }                                                                                              \
-    for (int k = 0; k < FNZI_FOLD_FLOATS; k++) {                                                   \
-      sums[k] = levels[0][k];                                                                      \
-      for (int level = 1; rows >= step && level < LEVELS; level++)                                 \
-        sums[k] += levels[level][k];                                                               \
-    }                                                                                              \
+    floats_end(levels, sums);                                                                      \
   }                                                                                                \
   static void multiply_##id(float *to, const uint16_t *x, int64_t count) {                         \
     enum { PARTS = FNZI_FOLD_LANES / FNZI_ROW_FLOATS };                                            \
