@@ -6,6 +6,11 @@ VALUE N slope(N gradient, N x, N s) {
   return gradient * s * (1 + x * (1 - s));
 }
 
+/* The gradient of softplus, with z = exp(beta x). */
+VALUE N softplus_slope(N gradient, N z) {
+  return gradient * z / (z + 1);
+}
+
 /* At least `eps` from both ends of [0, 1]. */
 VALUE N inside(N x, N eps) {
   return CHOOSE(x < eps, eps, CHOOSE(x > 1 - eps, 1 - eps, x));

@@ -17,11 +17,6 @@ static fnzi_krn_array *activations_zeroed(fnzi_dec_steps *s, fnzi_krn_array *a,
   return STEP(masked_fill__Scalar, V(a), V(mask), I(0));
 }
 
-/* `a` where the mask is true, else 0. */
-static fnzi_krn_array *kept(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *mask) {
-  return STEP(where__ScalarOther, V(mask), V(a), I(0));
-}
-
 /* x is above the number; NaN is not. */
 static fnzi_krn_array *activations_above(fnzi_dec_steps *s, fnzi_krn_array *x, double least) {
   return STEP(gt__Scalar, V(x), F(least));
@@ -57,51 +52,8 @@ DECOMP(elu_backward) {
   fnzi_krn_array *slope =
       is_result ? fnzi_dec_times(s, activations_plus(s, x, low), inside)
                 : fnzi_dec_times(s, STEP(exp, V(fnzi_dec_times(s, x, inside))), inside * low);
-  fnzi_krn_array *below = STEP(le__Scalar, V(x), I(0));
-  fnzi_dec_result_give(
-      s, activations_rounded(s, pick(s, below, MUL(grad, slope), fnzi_dec_times(s, grad, scale))));
-}
-
-DECOMP(leaky_relu_backward) {
-  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self");
-  fnzi_krn_array *less = fnzi_dec_times(s, grad, activations_number(s, "negative_slope"));
-  fnzi_dec_result_give(s, activations_rounded(s, pick(s, activations_above(s, x, 0), grad, less)));
-}
-
-DECOMP(hardswish_backward) {
-  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self");
-  fnzi_krn_array *slope = activations_plus(s, STEP(div__Scalar, V(x), F(3)), 0.5);
-  fnzi_krn_array *out = pick(s, STEP(ge__Scalar, V(x), I(3)), grad, MUL(grad, slope));
-  fnzi_dec_result_give(
-      s, activations_rounded(s, activations_zeroed(s, out, STEP(le__Scalar, V(x), I(-3)))));
-}
-
-/* Eager's sixth is a 32-bit float for every type. */
-DECOMP(hardsigmoid_backward) {
-  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self");
-  fnzi_krn_array *out = kept(s, fnzi_dec_times(s, grad, 1.0F / 6), activations_above(s, x, -3));
-  fnzi_dec_result_give(s, activations_rounded(s, kept(s, out, STEP(lt__Scalar, V(x), I(3)))));
-}
-
-/* The gradient of hardshrink and of softshrink is zero in the middle. */
-DECOMP(shrink_backward) {
-  fnzi_krn_array *grad = activations_wide(s, s->call->op->params[0].name),
-                 *x = activations_wide(s, "self");
-  double half = activations_number(s, "lambd");
-  fnzi_krn_array *low = activations_zeroed(s, grad, STEP(le__Scalar, V(x), F(half)));
-  fnzi_dec_result_give(
-      s, activations_rounded(s, pick(s, STEP(ge__Scalar, V(x), F(-half)), low, grad)));
-}
-
-DECOMP(softplus_backward) {
-  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self");
-  fnzi_krn_array *scaled = fnzi_dec_times(s, x, activations_number(s, "beta")),
-                 *z = STEP(exp, V(scaled));
-  fnzi_krn_array *out = DIV(MUL(grad, z), activations_plus(s, z, 1));
-  fnzi_dec_result_give(
-      s,
-      activations_rounded(
-          s, pick(s, activations_above(s, scaled, activations_number(s, "threshold")), grad, out)));
+  slope = STEP(where__ScalarOther, V(STEP(le__Scalar, V(x), I(0))), V(slope), F(scale));
+  fnzi_dec_result_give(s, activations_rounded(s, MUL(grad, slope)));
 }
 
 DECOMP(mish_backward) {
@@ -110,16 +62,6 @@ DECOMP(mish_backward) {
   fnzi_krn_array *rest = STEP(rsub__Scalar, V(MUL(t, t)), I(1));
   fnzi_krn_array *slope = ADD(t, MUL(MUL(x, STEP(sigmoid, V(x))), rest));
   fnzi_dec_result_give(s, activations_rounded(s, MUL(grad, slope)));
-}
-
-/* The buffer is exp(-|x|). */
-DECOMP(log_sigmoid_backward) {
-  fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self"),
-                 *z = activations_wide(s, "buffer");
-  fnzi_krn_array *part = DIV(z, activations_plus(s, z, 1));
-  fnzi_krn_array *slope =
-      pick(s, STEP(lt__Scalar, V(x), I(0)), STEP(rsub__Scalar, V(part), I(1)), part);
-  fnzi_dec_result_give(s, activations_rounded(s, MUL(slope, grad)));
 }
 
 DECOMP(glu_backward) {
@@ -177,12 +119,11 @@ DECOMP(mse_loss_backward) {
 static void give_bent(fnzi_dec_steps *s, double edge, double outer, double inner) {
   fnzi_krn_array *grad = activations_wide(s, "grad_output"), *self = activations_wide(s, "self");
   fnzi_krn_array *x = SUB(self, activations_wide(s, "target"));
-  double norm = activations_share(s, self);
-  fnzi_krn_array *out = MUL(fnzi_dec_times(s, x, norm * inner), grad),
-                 *end = fnzi_dec_times(s, grad, norm * outer);
-  out = pick(s, STEP(ge__Scalar, V(x), F(edge)), end, out);
-  fnzi_dec_result_give(
-      s, activations_rounded(s, pick(s, STEP(le__Scalar, V(x), F(-edge)), STEP(neg, V(end)), out)));
+  double norm = activations_share(s, self), end = norm * outer;
+  fnzi_krn_array *slope = fnzi_dec_times(s, x, norm * inner);
+  slope = STEP(where__ScalarSelf, V(STEP(ge__Scalar, V(x), F(edge))), F(end), V(slope));
+  slope = STEP(where__ScalarSelf, V(STEP(le__Scalar, V(x), F(-edge))), F(-end), V(slope));
+  fnzi_dec_result_give(s, activations_rounded(s, MUL(slope, grad)));
 }
 
 DECOMP(smooth_l1_backward) {

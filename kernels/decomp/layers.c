@@ -122,19 +122,6 @@ DECOMP(embedding_renorm) {
 }
 
 /* --- Activations ------------------------------------------------------------------------- */
-static void give_prelu(fnzi_dec_steps *s, fnzi_krn_array *x, fnzi_krn_array *weight) {
-  if (fnzi_dec_array_dtype(x) != fnzi_dec_array_dtype(weight))
-    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "self is %s, weight %s; both must be the same",
-                    fnzi_dtype(fnzi_dec_array_dtype(x))->name,
-                    fnzi_dtype(fnzi_dec_array_dtype(weight))->name);
-  fnzi_krn_array *positive = STEP(gt__Scalar, V(x), I(0));
-  fnzi_dec_result_give(s, STEP(where__self, V(positive), V(x), V(MUL(weight, x))));
-}
-
-DECOMP(prelu_kernel) {
-  give_prelu(s, fnzi_dec_given_array(s, "self"), fnzi_dec_given_array(s, "weight"));
-}
-
 /* A weight for each channel, or one for all. */
 DECOMP(prelu) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "self"), *weight = fnzi_dec_given_array(s, "weight");
@@ -147,7 +134,7 @@ DECOMP(prelu) {
                     (long long)count, fnzi_dec_array_rank(weight), (long long)channels);
   if (rank != fnzi_dec_array_rank(weight))
     weight = fnzi_dec_along(s, weight, 1, (size_t)rank);
-  give_prelu(s, x, weight);
+  fnzi_dec_result_give(s, STEP(_prelu_kernel, V(x), V(weight)));
 }
 
 static void give_rrelu(fnzi_dec_steps *s) {

@@ -69,6 +69,18 @@ fnz_status fnzi_shape_point_swapped(fnzi_krn_call *call) {
   return add_iterated(call, inputs, count, false);
 }
 
+/* Eager promotes no tensor of these. */
+fnz_status fnzi_shape_point_alike(fnzi_krn_call *call) {
+  const fnz_geometry *inputs[MAX_TENSORS];
+  size_t count = tensors_of(call, inputs);
+  for (size_t i = 1; i < count; i++)
+    if (inputs[i]->dtype != inputs[0]->dtype)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "tensors are %s and %s; cast one of them",
+                                  fnzi_dtype(inputs[0]->dtype)->name,
+                                  fnzi_dtype(inputs[i]->dtype)->name);
+  return add_iterated(call, inputs, count, false);
+}
+
 /* A quotient of integers could be meant in two ways. */
 fnz_status fnzi_shape_addcdiv(fnzi_krn_call *call) {
   const fnz_geometry *a = fnzi_krn_call_geometry(call, 1), *b = fnzi_krn_call_geometry(call, 2);

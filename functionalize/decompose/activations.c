@@ -1,0 +1,95 @@
+/* activations.c - gradients of activations, and prelu, by simpler operators. */
+#include "functionalize/decompose/ways.h"
+
+/* The type that two tensors promote to. */
+static fnz_dtype activations_dtype(const fnzi_krn_array *a, const fnzi_krn_array *b) {
+  fnzi_promotion p = {0};
+  fnzi_promotion_add_tensor(&p, DTYPE_OF(a), fnzi_dec_array_rank(a));
+  fnzi_promotion_add_tensor(&p, DTYPE_OF(b), fnzi_dec_array_rank(b));
+  return fnzi_promotion_result(&p);
+}
+
+/* The gradient and the operand that it flows back to, in the type that is computed in. */
+typedef struct activations_pair {
+  fnz_dtype dtype; /* of the result */
+  fnzi_krn_array *grad, *x;
+} activations_pair;
+
+static activations_pair widened_pair(fnzi_dec_steps *s) {
+  fnzi_krn_array *grad = GIVEN(s->call->op->params[0].name), *x = GIVEN("self");
+  fnz_dtype dtype = activations_dtype(grad, x), wide = fnzi_dec_wide(dtype);
+  return (activations_pair){dtype, fnzi_dec_cast(s, grad, wide), fnzi_dec_cast(s, x, wide)};
+}
+
+static void give_rounded(fnzi_dec_steps *s, fnz_dtype dtype, fnzi_krn_array *a) {
+  GIVE(fnzi_dec_cast(s, a, dtype));
+}
+
+/* `a` where the mask is true, else 0; and the other way round. */
+static fnzi_krn_array *activations_kept(fnzi_dec_steps *s, fnzi_krn_array *a,
+                                        fnzi_krn_array *mask) {
+  return STEP(where__ScalarOther, V(mask), V(a), I(0));
+}
+
+static fnzi_krn_array *activations_zeroed(fnzi_dec_steps *s, fnzi_krn_array *a,
+                                          fnzi_krn_array *mask) {
+  return STEP(masked_fill__Scalar, V(a), V(mask), I(0));
+}
+
+static fnzi_krn_array *activations_where(fnzi_dec_steps *s, fnzi_krn_array *mask,
+                                         fnzi_krn_array *yes, fnzi_krn_array *no) {
+  return STEP(where__self, V(mask), V(yes), V(no));
+}
+
+TAKE_APART(leaky_relu_backward) {
+  activations_pair p = widened_pair(s);
+  fnzi_krn_array *less = fnzi_dec_times(s, p.grad, GIVEN_FLOAT("negative_slope"));
+  give_rounded(s, p.dtype, activations_where(s, STEP(gt__Scalar, V(p.x), I(0)), p.grad, less));
+}
+
+TAKE_APART(hardswish_backward) {
+  activations_pair p = widened_pair(s);
+  fnzi_krn_array *slope = STEP(add__Scalar, V(STEP(div__Scalar, V(p.x), F(3))), F(0.5));
+  fnzi_krn_array *out =
+      activations_where(s, STEP(ge__Scalar, V(p.x), I(3)), p.grad, MUL(p.grad, slope));
+  give_rounded(s, p.dtype, activations_zeroed(s, out, STEP(le__Scalar, V(p.x), I(-3))));
+}
+
+/* Eager's sixth is a 32-bit float for every type. */
+TAKE_APART(hardsigmoid_backward) {
+  activations_pair p = widened_pair(s);
+  fnzi_krn_array *out =
+      activations_kept(s, fnzi_dec_times(s, p.grad, 1.0F / 6), STEP(gt__Scalar, V(p.x), I(-3)));
+  give_rounded(s, p.dtype, activations_kept(s, out, STEP(lt__Scalar, V(p.x), I(3))));
+}
+
+/* The gradient of hardshrink and of softshrink is zero in the middle. */
+TAKE_APART(shrink_backward) {
+  activations_pair p = widened_pair(s);
+  double half = GIVEN_FLOAT("lambd");
+  fnzi_krn_array *low = activations_zeroed(s, p.grad, STEP(le__Scalar, V(p.x), F(half)));
+  give_rounded(s, p.dtype, activations_where(s, STEP(ge__Scalar, V(p.x), F(-half)), low, p.grad));
+}
+
+TAKE_APART(softplus_backward) {
+  activations_pair p = widened_pair(s);
+  fnzi_krn_array *scaled = fnzi_dec_times(s, p.x, GIVEN_FLOAT("beta")), *z = STEP(exp, V(scaled));
+  fnzi_krn_array *out = DIV(MUL(p.grad, z), STEP(add__Scalar, V(z), F(1)));
+  fnzi_krn_array *is_large = STEP(gt__Scalar, V(scaled), F(GIVEN_FLOAT("threshold")));
+  give_rounded(s, p.dtype, activations_where(s, is_large, p.grad, out));
+}
+
+/* The buffer is exp(-|x|). */
+TAKE_APART(log_sigmoid_backward) {
+  activations_pair p = widened_pair(s);
+  fnzi_krn_array *z = fnzi_dec_cast(s, GIVEN("buffer"), fnzi_dec_wide(p.dtype));
+  fnzi_krn_array *part = DIV(z, STEP(add__Scalar, V(z), F(1)));
+  fnzi_krn_array *slope =
+      activations_where(s, STEP(lt__Scalar, V(p.x), I(0)), STEP(rsub__Scalar, V(part), I(1)), part);
+  give_rounded(s, p.dtype, MUL(slope, p.grad));
+}
+
+TAKE_APART(prelu) {
+  fnzi_krn_array *x = GIVEN("self");
+  GIVE(activations_where(s, STEP(gt__Scalar, V(x), I(0)), x, MUL(GIVEN("weight"), x)));
+}
