@@ -46,14 +46,14 @@ static double sum_piece(const double *x, int64_t count, what w, double center, d
 static double sum_group_f32(const float *x, const group *g, what w, double center) {
   const fnzi_rows *rows = fnzi_rows_best();
   fnzi_row_sums sums = {{0}};
+  if (w != SQUARES && w != ROUNDED_SQUARES)
+    rows->sum(&sums, x + g->at, g->step, g->segments, g->length);
   for (int64_t s = 0; s < g->segments; s++) {
     const float *at = x + g->at + s * g->step;
     if (w == SQUARES)
       rows->squares(&sums, center, at, g->length);
-    else if (w == ROUNDED_SQUARES)
+    if (w == ROUNDED_SQUARES)
       rows->rounded_squares(&sums, (float)center, at, g->length);
-    else
-      rows->sum(&sums, at, g->length);
   }
   return fnzi_row_total(&sums);
 }

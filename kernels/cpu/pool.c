@@ -7,6 +7,7 @@
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/row_code.h"
 #include "kernels/meta/pool.h"
+#include "kernels/rows/folds.h"
 #include "kernels/rows/rows.h"
 #include "kernels/cpu/sizes.h"
 
@@ -36,14 +37,14 @@ static double sum_window(const pool *o, int64_t base, const pool_window *w) {
   double sum = 0;
   if (length < FNZI_POOL_LONG_ROW)
     return pool_sum(&o->p, &o->x, base, w);
-  for (int64_t i = w->first[0]; i < w->last[0]; i++)
-    for (int64_t j = w->first[1]; j < w->last[1]; j++) {
-      int64_t row = base + pool_cell(&o->p, i, j, w->first[2]);
-      if (o->x.f)
-        fnzi_rows_best()->sum(&sums, o->x.f + row, length);
-      else
-        sum += fnzi_cpu_sum(o->x.d + row, length);
-    }
+  for (int64_t i = w->first[0]; i < w->last[0]; i++) {
+    int64_t rows = w->last[1] - w->first[1],
+            at = base + pool_cell(&o->p, i, w->first[1], w->first[2]);
+    if (o->x.f)
+      fnzi_rows_best()->sum(&sums, o->x.f + at, o->p.in[2], rows, length);
+    for (int64_t j = 0; o->x.d && j < rows; j++)
+      sum += fnzi_cpu_sum(o->x.d + at + j * o->p.in[2], length);
+  }
   return o->x.f ? fnzi_row_total(&sums) : sum;
 }
 
@@ -86,27 +87,20 @@ static int64_t find_largest_f32(const pool *o, int64_t base, const pool_window *
   return best;
 }
 
-/* from < 0: nothing was found. */
-static void pool_move_cell(const pool *o, int64_t to, int64_t from) {
-  memcpy(o->moved + (size_t)to * o->cell, from < 0 ? o->nothing : o->cells + (size_t)from * o->cell,
-         o->cell);
+/* The largest element is at `place` of its plane; place < 0: there is none. */
+static void max_put(const pool *o, int64_t base, int64_t to, int64_t place) {
+  memcpy(o->moved + (size_t)to * o->cell,
+         place < 0 ? o->nothing : o->cells + (size_t)(base + place) * o->cell, o->cell);
+  if (o->indices)
+    o->indices[to] = place < 0 ? 0 : place;
 }
 
 static void max_element(const pool *o, int64_t plane, int64_t to, const pool_window *w) {
   bool is_f32 = o->x.f && !o->int_x;
-  int64_t best = -1;
+  int64_t base = plane * o->p.in_volume, best = base - 1;
   if (!pool_is_empty(w))
-    best = is_f32 ? find_largest_f32(o, plane * o->p.in_volume, w)
-                  : pool_largest(&o->p, &o->x, o->int_x, plane * o->p.in_volume, w);
-  pool_move_cell(o, to, best);
-  if (o->indices)
-    o->indices[to] = best < 0 ? 0 : best - plane * o->p.in_volume;
-}
-
-/* The floats themselves, of windows that step by 1 along a row. */
-static bool has_plain_rows(const pool *o) {
-  return o->x.f && !o->int_x && !o->indices && !o->p.adaptive && o->cell == sizeof(float) &&
-         o->p.dilation[2] == 1;
+    best = is_f32 ? find_largest_f32(o, base, w) : pool_largest(&o->p, &o->x, o->int_x, base, w);
+  max_put(o, base, to, best - base);
 }
 
 /* Which elements of a row have windows without padding along it: from *first to before *last. */
@@ -146,6 +140,40 @@ static void max_inner(const pool *o, int64_t base, const pool_window *w, int64_t
     for (int64_t j = w->first[1]; j < w->last[1]; j += w->step[1])
       for (int64_t k = 0; k < o->p.kernel[2]; k++)
         rows->greatest(out + first, x + pool_cell(&o->p, i, j, k), step, last - first);
+}
+
+/* The same with places, which elements of any type are moved by. `from` is where the window of the
+ * first one begins. */
+static void pool_find_beside(const pool *o, const pool_window *w, const char *from, int64_t count,
+                             int64_t *places) {
+  const fnzi_fold_type type = o->int_x ? FNZI_FOLD_I64 : o->x.f ? FNZI_FOLD_F32 : FNZI_FOLD_F64;
+  const int64_t cell = o->x.f && !o->int_x ? sizeof(float) : sizeof(double);
+  const int64_t step = o->p.stride[2], begin = pool_cell(&o->p, w->first[0], w->first[1], 0);
+  double most[BESIDE];
+  for (int64_t k = 0; k < count; k++) {
+    places[k] = begin + k * step;
+    memcpy((char *)most + k * cell, from + places[k] * cell, (size_t)cell);
+  }
+  for (int64_t i = w->first[0]; i < w->last[0]; i += w->step[0])
+    for (int64_t j = w->first[1]; j < w->last[1]; j += w->step[1])
+      for (int64_t k = 0; k < o->p.kernel[2]; k++) {
+        const int64_t place = pool_cell(&o->p, i, j, k);
+        fnzi_folds_best()->greatest[type](most, places, place, from + place * cell, step, count);
+      }
+}
+
+static void max_places(const pool *o, int64_t base, const pool_window *w, int64_t first,
+                       int64_t last, int64_t to) {
+  int64_t places[BESIDE];
+  for (int64_t at = first; at < last; at += BESIDE) {
+    int64_t count = pool_least(last - at, BESIDE), start = at * o->p.stride[2] - o->p.padding[2];
+    const void *from = o->int_x ? (const void *)(o->int_x + base + start)
+                       : o->x.f ? (const void *)(o->x.f + base + start)
+                                : (const void *)(o->x.d + base + start);
+    pool_find_beside(o, w, from, count, places);
+    for (int64_t k = 0; k < count; k++)
+      max_put(o, base, to + at + k, start + places[k]);
+  }
 }
 
 /* --- Planes ------------------------------------------------------------------------------ */
@@ -194,8 +222,11 @@ static void mean_plane(const void *user, int64_t plane, int lane) {
 
 static void max_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
-  const pooling by = {max_element, has_plain_rows(o) ? max_inner : NULL};
+  pooling by = {max_element, NULL};
   (void)lane;
+  if (!o->p.adaptive && o->p.dilation[2] == 1)
+    by.inner =
+        o->x.f && !o->int_x && !o->indices && o->cell == sizeof(float) ? max_inner : max_places;
   pool_plane(o, &by, plane);
 }
 

@@ -142,6 +142,31 @@ enum { LANES_BYTES = 256, FOUND_BLOCK = 64 };
   }
 FNZI_FOLD_TYPE_ROWS(FIND)
 
+/* A loop for each step that pools have: no processor foresees which element is greater. */
+#define GREATEST(id, T)                                                                            \
+  static inline __attribute__((always_inline)) void greatest_by_##id(                              \
+      T *restrict most, int64_t *restrict places, int64_t place, const T *restrict x,              \
+      int64_t step, int64_t count) {                                                               \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      const T v = x[i * step], m = most[i];                                                        \
+      const bool is_greater = (v > m) | (v != v);                                                  \
+      most[i] = is_greater ? v : m;                                                                \
+      places[i] = is_greater ? place + i * step : places[i];                                       \
+    }                                                                                              \
+  }                                                                                                \
+  static void greatest_##id(void *most, int64_t *places, int64_t place, const void *x,             \
+                            int64_t step, int64_t count) {                                         \
+    if (step == 1)                                                                                 \
+      greatest_by_##id(most, places, place, x, 1, count);                                          \
+    else if (step == 2)                                                                            \
+      greatest_by_##id(most, places, place, x, 2, count);                                          \
+    else                                                                                           \
+      greatest_by_##id(most, places, place, x, step, count);                                       \
+  }
+GREATEST(F32, float)
+GREATEST(F64, double)
+GREATEST(I64, int64_t)
+
 #define BOUNDS(id, T, least, most) static const T least_##id = (T)(least), most_##id = (T)(most);
 FNZI_FOLD_TYPE_ROWS(BOUNDS)
 
@@ -486,6 +511,9 @@ const fnzi_folds FNZI_ISA_NAME(fnzi_folds_of) = {
      [FNZI_FOLD_F32] = {EXTREMES(F32), ENTRY(prod, F32)},
      [FNZI_FOLD_F64] = {EXTREMES(F64), ENTRY(prod, F64)}},
     {FNZI_FOLD_TYPE_ROWS(FINDER)},
+    {[FNZI_FOLD_F32] = greatest_F32,
+     [FNZI_FOLD_F64] = greatest_F64,
+     [FNZI_FOLD_I64] = greatest_I64},
     {product_32, product_64},
     {distances_float, distances_double},
     cascade,

@@ -87,6 +87,10 @@ typedef struct fnzi_folds {
   /* The place of the first element that equals the number, or is NaN as it is; -1: there is none.
    */
   int64_t (*find[FNZI_FOLD_TYPES])(const void *number, const void *x, int64_t count);
+  /* most[i] becomes x[i * step], at place + i * step, where that is greater or no number. NULL but
+   * for F32, F64 and I64. */
+  void (*greatest[FNZI_FOLD_TYPES])(void *most, int64_t *places, int64_t place, const void *x,
+                                    int64_t step, int64_t count);
   void (*products[2])(const fnzi_fold_product *p);    /* of 32 and of 64 bits */
   void (*distances[2])(const fnzi_fold_distances *d); /* of f32 and of f64 */
   /* Sums of FNZI_FOLD_WIDE columns of doubles, `rows` rows `stride` apart: partial sums move up one

@@ -71,7 +71,7 @@ INLINE void add_blocks(sums *sum, sums *squares, float from, const float *x, int
 static void wide_moments(const float *x, int64_t count, bool centered, fnzi_row_moments *out) {
   fnzi_row_sums sum = {{0}}, squares = {{0}};
   if (centered) {
-    row_sum(&sum, x, count);
+    row_sum(&sum, x, 0, 1, count);
     out->mean = fnzi_row_total(&sum) / (double)count;
   }
   row_squares(&squares, out->mean, x, count);

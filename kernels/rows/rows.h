@@ -161,7 +161,8 @@ typedef struct fnzi_rows {
   void (*exp)(fnzi_row_sums *state, float most, const float *x, float *y, int64_t count);
   /* y = x / by; y may be x. */
   void (*divide)(float by, const float *x, float *y, int64_t count);
-  void (*sum)(fnzi_row_sums *state, const float *x, int64_t count);
+  /* The elements of `pieces` pieces, `stride` apart. */
+  void (*sum)(fnzi_row_sums *state, const float *x, int64_t stride, int64_t pieces, int64_t count);
   /* Sum of (x - center)^2 in double. */
   void (*squares)(fnzi_row_sums *state, double center, const float *x, int64_t count);
   /* The same with the difference and its square rounded to f32. */

@@ -204,19 +204,22 @@ INLINE void clear_behind(vec *v, int64_t rest) {
     v[p] = (vec)((mask)v[p] & (place + p * WIDTH < (int32_t)rest));
 }
 
-/* In the rest of a piece, element k goes into sum k. Segments of images are often shorter than a
- * register. */
-static void row_sum(fnzi_row_sums *state, const float *x, int64_t count) {
-  int64_t full = count - count % FNZI_ROW_LANES;
-  if (full) {
-    sums s = open_sums(state);
+/* In the rest of a piece, element k goes into sum k: zeros for the others change no sum. */
+static void row_sum(fnzi_row_sums *state, const float *x, int64_t stride, int64_t pieces,
+                    int64_t count) {
+  int64_t rest = count % FNZI_ROW_LANES, full = count - rest;
+  sums s = open_sums(state);
+  vec v[PARTS];
+  for (; pieces > 0; pieces--, x += stride) {
     for (int64_t i = 0; i < full; i += FNZI_ROW_LANES)
       for (int p = 0; p < 2 * PARTS; p++)
         s.part[p] += load_wide(x + i + p * HALF);
-    close_sums(state, &s);
+    if (rest) {
+      load_rest(v, x + full, rest, 0);
+      add_wide(&s, v);
+    }
   }
-  for (int64_t i = full; i < count; i++)
-    state->lanes[i - full] += (double)x[i];
+  close_sums(state, &s);
 }
 
 static void row_squares(fnzi_row_sums *state, double center, const float *x, int64_t count) {

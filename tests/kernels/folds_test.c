@@ -1,4 +1,4 @@
-/* checks: 4
+/* checks: 5
  * folds_test.c - folds of every instruction set against one element after the other. */
 #include "kernels/rows/folds.h"
 #include "tests/help/test.h"
@@ -161,6 +161,44 @@ START_TEST(columns_are_rows_side_by_side) {
 }
 END_TEST
 
+/* --- The greatest, and where it is --------------------------------------------------------- */
+#define CHECK_GREATEST(id, T)                                                                      \
+  static void check_greatest_##id(const fnzi_folds *of, const T *x, int64_t step, int64_t count) { \
+    T most[COLUMNS];                                                                               \
+    int64_t places[COLUMNS];                                                                       \
+    for (int64_t i = 0; i < count; i++)                                                            \
+      most[i] = x[i * step], places[i] = i * step;                                                 \
+    for (int64_t k = 0; k < 3; k++)                                                                \
+      of->greatest[FNZI_FOLD_##id](most, places, k, x + k, step, count);                           \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      int64_t best = i * step;                                                                     \
+      for (int64_t k = i * step + 1; k < i * step + 3; k++)                                        \
+        best = x[k] > x[best] || x[k] != x[k] ? k : best;                                          \
+      ck_assert_int_eq(places[i], best);                                                           \
+      ck_assert(memcmp(&most[i], &x[best], sizeof(T)) == 0);                                       \
+    }                                                                                              \
+  }
+CHECK_GREATEST(F32, float)
+CHECK_GREATEST(F64, double)
+CHECK_GREATEST(I64, int64_t)
+
+/* The first of equal ones, and the last that is no number. */
+START_TEST(the_greatest_of_windows_have_places) {
+  static _Alignas(64) unsigned char x[ELEMENTS * 8];
+  for (fnzi_krn_isa isa = FNZI_ISA_BASE; isa <= fnzi_krn_isa_best(); isa++)
+    for (uint32_t seed = 0; seed < 60; seed++) {
+      const fnzi_folds *of = fnzi_folds_for(isa);
+      const int64_t step = 1 + seed % 3, count = seed * COLUMNS / 60;
+      fill(FNZI_FOLD_F32, FNZI_FOLD_amax, x, ELEMENTS, seed);
+      check_greatest_F32(of, (const void *)x, step, count);
+      fill(FNZI_FOLD_F64, FNZI_FOLD_amax, x, ELEMENTS, seed);
+      check_greatest_F64(of, (const void *)x, step, count);
+      fill(FNZI_FOLD_I64, FNZI_FOLD_amax, x, ELEMENTS, seed);
+      check_greatest_I64(of, (const void *)x, step, count);
+    }
+}
+END_TEST
+
 /* --- Distances --------------------------------------------------------------------------- */
 enum { DEPTH = 2 * FNZI_FOLD_DEPTH + 5 };
 
@@ -254,4 +292,5 @@ START_TEST(each_instruction_set_has_the_same_bits) {
 END_TEST
 
 RUN_SUITE("folds", a_row_is_one_element_after_the_other, columns_are_rows_side_by_side,
-          distances_are_those_of_plain_loops, each_instruction_set_has_the_same_bits)
+          the_greatest_of_windows_have_places, distances_are_those_of_plain_loops,
+          each_instruction_set_has_the_same_bits)

@@ -60,11 +60,16 @@ static void check_sums(const fnzi_rows *rows, const float *x, int64_t count, int
   for (int piece = 0; piece < 2; piece++) {
     const float *at = piece ? x + cut : x;
     int64_t n = piece ? count - cut : cut;
-    rows->sum(&sum, at, n);
+    rows->sum(&sum, at, 0, 1, n);
     rows->squares(&squares, 0.25, at, n);
     rows->rounded_squares(&rounded_squares, 0.25f, at, n);
   }
   ck_assert(fnzi_row_total(&sum) == expected(x, count, plain));
+  fnzi_row_sums pieces = sum;
+  rows->sum(&pieces, x, 3, 2, cut < MOST - 3 ? cut : 0);
+  rows->sum(&sum, x, 0, cut < MOST - 3, cut);
+  rows->sum(&sum, x + 3, 0, cut < MOST - 3, cut);
+  ck_assert_mem_eq(&pieces, &sum, sizeof sum);
   ck_assert(fnzi_row_total(&squares) == expected(x, count, square));
   ck_assert(fnzi_row_total(&rounded_squares) == expected(x, count, rounded));
 }
