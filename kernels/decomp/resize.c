@@ -44,6 +44,19 @@ static int64_t within(const axis *a, double place) {
   return place < (double)a->in ? (int64_t)place : a->in;
 }
 
+static double wide_of(const axis *a) {
+  return a->scale >= 1 ? a->scale : 1;
+}
+static double center_of(const axis *a, int64_t i) {
+  return a->scale * ((double)i + 0.5);
+}
+/* The elements of the input that element i of the result has weights for: *from to before *to. */
+static void find_seen(const axis *a, int64_t i, int64_t *from, int64_t *to) {
+  double center = center_of(a, i), support = a->radius * wide_of(a);
+  *from = within(a, center - support + 0.5);
+  *to = within(a, center + support + 0.5);
+}
+
 static void put(fnz_dtype dtype, void *data, int64_t at, double value) {
   fnzi_krn_convert_one(dtype, (char *)data + (size_t)at * fnzi_dtype(dtype)->bytes, FNZ_F64,
                        &value);
@@ -57,10 +70,11 @@ static fnzi_krn_array *weights(fnzi_dec_steps *s, const axis *a, fnz_dtype dtype
   if (w && fnzi_dec_can_look(s)) {
     /* Row i has the weights of all elements of the input for element i of the result. */
     void *data = fnzi_krn_array_data(w);
-    double wide = a->scale >= 1 ? a->scale : 1, support = a->radius * wide;
+    double wide = wide_of(a);
     for (int64_t i = 0; i < a->out; i++) {
-      double center = a->scale * ((double)i + 0.5), sum = 0;
-      int64_t from = within(a, center - support + 0.5), to = within(a, center + support + 0.5);
+      double center = center_of(a, i), sum = 0;
+      int64_t from, to;
+      find_seen(a, i, &from, &to);
       for (int64_t k = from; k < to; k++)
         sum += a->filter(((double)k - center + 0.5) / wide);
       for (int64_t k = from; k < to && sum != 0; k++)
@@ -92,7 +106,46 @@ static void open_axes(fnzi_dec_steps *s, bool back, filter_fn *filter, double ra
   }
 }
 
-/* The weights of both axes on both sides; transposed, they are the weights of gradients. */
+/* --- Filtering --------------------------------------------------------------------------- */
+enum { BLOCK = 32 };
+
+/* The elements that have weights for those from `first` to before `last`: of the input for elements
+ * of the result, or the other way. Elements that stay have one each. */
+static void find_band(const axis *a, bool back, int64_t first, int64_t last, int64_t band[2]) {
+  int64_t from, to, size = back ? a->out : a->in;
+  bool stays = a->in == a->out;
+  band[0] = stays ? first : size, band[1] = stays ? last : 0;
+  for (int64_t i = back ? 0 : first; !stays && i < (back ? a->out : last); i++) {
+    find_seen(a, i, &from, &to);
+    int64_t begin = back ? i : from, end = back ? i + 1 : to;
+    bool meets = from < to && (!back || (from < last && to > first));
+    band[0] = meets && begin < band[0] ? begin : band[0];
+    band[1] = meets && end > band[1] ? end : band[1];
+  }
+  if (band[0] >= band[1])
+    band[0] = 0, band[1] = size < 1 ? size : 1;
+}
+
+/* Along a dimension of the planes, block by block, because most weights of the whole are 0.
+ * Transposed, they are the weights of gradients. */
+static fnzi_krn_array *filtered(fnzi_dec_steps *s, const axis *a, bool back, fnzi_krn_array *x,
+                                int64_t dim) {
+  fnzi_krn_array *w = weights(s, a, fnzi_dec_array_dtype(x));
+  int64_t count = back ? a->in : a->out, blocks = (count + BLOCK - 1) / BLOCK, band[2];
+  fnzi_krn_array **parts = fnzi_dec_arrays_room(s, (size_t)blocks);
+  w = back ? STEP(t, V(w)) : w;
+  for (int64_t b = 0; parts && b < blocks; b++) {
+    int64_t first = b * BLOCK, size = count - first < BLOCK ? count - first : BLOCK;
+    find_band(a, back, first, first + size, band);
+    fnzi_krn_array *from = fnzi_part(s, x, dim, band[0], band[1] - band[0]);
+    fnzi_krn_array *by =
+        fnzi_part(s, fnzi_part(s, w, 0, first, size), 1, band[0], band[1] - band[0]);
+    parts[b] = dim == 2 ? STEP(matmul, V(from), V(STEP(t, V(by)))) : STEP(matmul, V(by), V(from));
+  }
+  return !parts ? NULL : blocks == 1 ? parts[0] : fnzi_dec_cat(s, parts, (size_t)blocks, dim);
+}
+
+/* Both axes. */
 static void resized(fnzi_dec_steps *s, bool back, filter_fn *filter, double radius) {
   fnzi_krn_array *x = fnzi_krn_call_input(s->call, 0);
   fnz_dtype dtype = fnzi_dec_array_dtype(x), inner = dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
@@ -103,10 +156,7 @@ static void resized(fnzi_dec_steps *s, bool back, filter_fn *filter, double radi
     return;
   const int64_t *from = back ? p.out : p.in, *to = back ? p.in : p.out;
   fnzi_krn_array *planes = RESHAPED(fnzi_dec_cast(s, x, inner), p.planes, from[0], from[1]);
-  fnzi_krn_array *across = weights(s, &axes[1], inner), *down = weights(s, &axes[0], inner);
-  across = back ? across : STEP(t, V(across));
-  down = back ? STEP(t, V(down)) : down;
-  fnzi_krn_array *y = STEP(matmul, V(down), V(STEP(matmul, V(planes), V(across))));
+  fnzi_krn_array *y = filtered(s, &axes[0], back, filtered(s, &axes[1], back, planes, 2), 1);
   y = RESHAPED(y, fnzi_dec_array_size(x, 0), fnzi_dec_array_size(x, 1), to[0], to[1]);
   fnzi_dec_result_give(s, fnzi_dec_cast(s, y, dtype));
 }
