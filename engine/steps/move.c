@@ -1,6 +1,7 @@
 /* move.c - copies elements between two windows of the same sizes. The loop nest is found once and
  * runs many times. */
 #include "engine/steps/steps.h"
+#include "kernels/core/convert.h"
 
 typedef fnzi_stp_move_dim dim;
 
@@ -38,23 +39,6 @@ static uint32_t dims_of(const fnz_geometry *from, const fnz_geometry *to, size_t
   return rank ? last + 1 : 0;
 }
 
-/* Copies along the innermost dimension. */
-static void copy_row(char *to, const char *from, const dim *d, size_t cell) {
-  switch (cell) {
-  case 4:
-    for (int64_t i = 0; i < d->size; i++)
-      memcpy(to + i * d->to, from + i * d->from, 4);
-    return;
-  case 8:
-    for (int64_t i = 0; i < d->size; i++)
-      memcpy(to + i * d->to, from + i * d->from, 8);
-    return;
-  default:
-    for (int64_t i = 0; i < d->size; i++)
-      memcpy(to + i * d->to, from + i * d->from, cell);
-  }
-}
-
 /* Elements that are neighbours in the source lie along another dimension. */
 static bool is_transposed(const dim *dims, uint32_t rank, size_t cell) {
   const dim *last = &dims[rank - 1];
@@ -82,7 +66,7 @@ static void copy_elements(char *to, const char *from, const dim *dims, uint32_t 
     return;
   }
   for (;;) {
-    copy_row(to, from, &dims[outer], cell);
+    fnzi_krn_copy_row(to, dims[outer].to, from, dims[outer].from, dims[outer].size, cell);
     uint32_t i = outer;
     while (i-- > 0) {
       to += dims[i].to;

@@ -1,4 +1,4 @@
-/* layout.c - elements put together and moved: stack, channel_shuffle. */
+/* layout.c - elements put together and moved: stack, complex, channel_shuffle. */
 #include "functionalize/decompose/ways.h"
 
 /* --- Put together ----------------------------------------------------------------------------- */
@@ -22,6 +22,13 @@ TAKE_APART(stack) {
   for (int64_t d = 0; d <= rank; d++)
     sizes[d] = d < dim ? SIZE(first, d) : d == dim ? count : SIZE(first, d - 1);
   GIVE(is_last ? all : fnzi_dec_viewed(s, all, sizes, (size_t)rank + 1));
+}
+
+TAKE_APART(complex) {
+  fnzi_krn_array *re = GIVEN("real"), *im = GIVEN("imag");
+  fnzi_dec_broadcast_both(s, &re, &im);
+  fnzi_krn_array *const parts[] = {re, im};
+  GIVE(STEP(view_as_complex, V(STEP(stack, fnzi_dec_values(s, parts, 2), I(-1)))));
 }
 
 /* --- Moved ------------------------------------------------------------------------------------ */

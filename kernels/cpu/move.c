@@ -1,5 +1,6 @@
 /* move.c - kernels that only move elements: copies, joining, repeating, padding. They know cells,
  * not numbers. */
+#include "kernels/core/convert.h"
 #include "kernels/core/float8.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/recording.h"
@@ -70,6 +71,60 @@ fnz_status fnzi_kernel_stack(fnzi_krn_call *call) {
     fnzi_krn_window_select(&to, dim, i);
     FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
   }
+  return FNZ_OK;
+}
+
+/* --- Complex numbers --------------------------------------------------------------------------
+ */
+#define INTERLEAVE(type)                                                                           \
+  for (int64_t i = 0; i < count; i++) {                                                            \
+    ((type *)(void *)data[0])[2 * i] = ((const type *)(const void *)data[1])[i];                   \
+    ((type *)(void *)data[0])[2 * i + 1] = ((const type *)(const void *)data[2])[i];               \
+  }
+
+static void interleave_row(const void *user, char *const *data, const int64_t *strides,
+                           int64_t count) {
+  const size_t cell = *(const size_t *)user;
+  const int64_t step = (int64_t)cell;
+  bool is_dense = strides[0] == 2 * step && strides[1] == step && strides[2] == step;
+  if (is_dense && cell == sizeof(uint32_t))
+    INTERLEAVE(uint32_t)
+  else if (is_dense && cell == sizeof(uint64_t))
+    INTERLEAVE(uint64_t)
+  else
+    for (int part = 0; part < 2; part++)
+      fnzi_krn_copy_row(data[0] + part * step, strides[0], data[1 + part], strides[1 + part], count,
+                        cell);
+}
+
+/* Part 0 or 1 of the elements of a result. */
+static void part_of(const fnzi_krn_array *out, fnz_dtype dtype, int part, fnzi_krn_window *to) {
+  fnzi_krn_window_of(out, to);
+  to->dtype = dtype;
+  to->cell = fnzi_dtype(dtype)->bytes;
+  to->data += (size_t)part * to->cell;
+  for (uint32_t i = 0; i < to->rank; i++)
+    to->strides[i] *= 2;
+}
+
+fnz_status fnzi_kernel_complex(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0];
+  const size_t cell = out->cell / 2;
+  fnzi_krn_loop loop;
+  fnzi_krn_loop_start(&loop, out->place.rank, out->place.sizes);
+  fnzi_krn_loop_add_array(&loop, out);
+  for (int part = 0; part < 2; part++) {
+    const fnzi_krn_array *a = fnzi_krn_call_input(call, (size_t)part);
+    fnzi_krn_window to, from;
+    fnzi_krn_loop_add_array(&loop, a);
+    if (!call->record)
+      continue;
+    part_of(out, a->place.dtype, part, &to);
+    fnzi_krn_window_of(a, &from);
+    FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
+  }
+  if (!call->record)
+    fnzi_krn_loop_run(&loop, interleave_row, &cell, call->team, false);
   return FNZ_OK;
 }
 

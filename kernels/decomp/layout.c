@@ -262,21 +262,6 @@ DECOMP(fft_unshift) {
 }
 
 /* --- Complex numbers --------------------------------------------------------------------- */
-static void give_complex(fnzi_dec_steps *s, fnzi_krn_array *re, fnzi_krn_array *im) {
-  if (fnzi_dec_array_dtype(re) != fnzi_dec_array_dtype(im))
-    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "one part is %s, the other %s; both must be the same",
-                    fnzi_dtype(fnzi_dec_array_dtype(re))->name,
-                    fnzi_dtype(fnzi_dec_array_dtype(im))->name);
-  fnzi_dec_broadcast_both(s, &re, &im);
-  fnzi_krn_array *const parts[] = {re, im};
-  fnzi_dec_result_give(s,
-                       STEP(view_as_complex, V(STEP(stack, fnzi_dec_values(s, parts, 2), I(-1)))));
-}
-
-DECOMP(complex) {
-  give_complex(s, fnzi_dec_given_array(s, "real"), fnzi_dec_given_array(s, "imag"));
-}
-
 DECOMP(polar) {
   fnzi_krn_array *size = fnzi_dec_given_array(s, "abs"), *angle = fnzi_dec_given_array(s, "angle");
   if (fnzi_dec_array_dtype(size) != fnzi_dec_array_dtype(angle))
@@ -286,7 +271,7 @@ DECOMP(polar) {
   if (!fnzi_is_float(fnzi_dec_array_dtype(size)) || fnzi_dec_array_dtype(size) == FNZ_BF16)
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "abs is %s; it must be f16, f32 or f64",
                     fnzi_dtype(fnzi_dec_array_dtype(size))->name);
-  give_complex(s, MUL(size, STEP(cos, V(angle))), MUL(size, STEP(sin, V(angle))));
+  GIVE(STEP(complex, V(MUL(size, STEP(cos, V(angle)))), V(MUL(size, STEP(sin, V(angle))))));
 }
 
 /* Every choice of one element of each vector, the last one changing first. */

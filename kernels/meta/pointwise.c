@@ -81,6 +81,23 @@ fnz_status fnzi_shape_point_alike(fnzi_krn_call *call) {
   return add_iterated(call, inputs, count, false);
 }
 
+/* Two tensors of one type of real numbers, the parts of complex ones. */
+fnz_status fnzi_shape_complex(fnzi_krn_call *call) {
+  const fnz_geometry *parts[] = {fnzi_krn_call_geometry(call, 0), fnzi_krn_call_geometry(call, 1)};
+  const fnz_dtype dtype = parts[0]->dtype, to = dtype == FNZ_F64   ? FNZ_C128
+                                                : dtype == FNZ_F32 ? FNZ_C64
+                                                                   : FNZ_C32;
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
+  uint32_t rank;
+  if (dtype != parts[1]->dtype || (dtype != FNZ_F16 && dtype != FNZ_F32 && dtype != FNZ_F64))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "one part is %s, the other %s; both must be f16, f32 or f64",
+                                fnzi_dtype(dtype)->name, fnzi_dtype(parts[1]->dtype)->name);
+  FNZ_TRY(fnzi_meta_broadcast(call, parts, 2, &rank, sizes));
+  fnzi_iterator_strides(parts, 2, rank, sizes, strides);
+  return fnzi_shape_add(call, to, rank, sizes, strides);
+}
+
 /* A quotient of integers could be meant in two ways. */
 fnz_status fnzi_shape_addcdiv(fnzi_krn_call *call) {
   const fnz_geometry *a = fnzi_krn_call_geometry(call, 1), *b = fnzi_krn_call_geometry(call, 2);
