@@ -389,6 +389,8 @@ void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint
  * grow in that order, with gaps or without. Sizes of 1 count too, so a tensor that is also
  * row-major is not channels-last. */
 bool fnzi_suggests_channels_last(const fnz_geometry *g);
+/* The strides of a channels-last tensor, of four dimensions or five; a size of 0 counts as 1. */
+void fnzi_channels_last_strides(const int64_t *sizes, uint32_t rank, int64_t *out);
 
 /* The arguments that are no lists, in order, going into lists, as each.arg:
  *

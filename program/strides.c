@@ -89,6 +89,15 @@ void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint
   }
 }
 
+void fnzi_channels_last_strides(const int64_t *sizes, uint32_t rank, int64_t *out) {
+  int64_t stride = 1;
+  for (uint32_t k = 0; k < rank; k++) {
+    uint32_t d = k == 0 ? 1 : k < rank - 1 ? rank - k : 0;
+    out[d] = stride;
+    stride *= sizes[d] ? sizes[d] : 1;
+  }
+}
+
 bool fnzi_suggests_channels_last(const fnz_geometry *g) {
   int64_t least = 0;
   if (g->rank < 4 || g->rank > 5 || g->strides[1] == 0)

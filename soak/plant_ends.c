@@ -252,8 +252,9 @@ fnz_status fnzi_plant_memory_format(fnzi_planting *t) {
         !fnzi_plant_has_other_strides(v->geometry) ||
         !is_output(t, &at, at.n->outputs[0].u.value) || !fnzi_plant_here(t))
       continue;
-    const int64_t *s = v->geometry->sizes, in_rows[4] = {s[1] * s[2] * s[3], s[2] * s[3], s[3], 1},
-                  last[4] = {s[1] * s[2] * s[3], 1, s[3] * s[1], s[1]};
+    const int64_t *s = v->geometry->sizes, in_rows[4] = {s[1] * s[2] * s[3], s[2] * s[3], s[3], 1};
+    int64_t last[4];
+    fnzi_channels_last_strides(s, 4, last);
     const bool was_last = fnzi_suggests_channels_last(v->geometry);
     fnz_geometry other = *v->geometry;
     other.strides = was_last ? in_rows : last;

@@ -1,6 +1,6 @@
 /* move.c - shape rules of operators that move elements (joining, repeating, padding) and of
  * operators that create tensors. */
-#include "kernels/core/core.h"
+#include "kernels/meta/nn_image.h"
 
 #include <math.h>
 
@@ -17,6 +17,14 @@ static fnz_dtype joined_dtype(const fnz_arg *list) {
     fnzi_promotion_add_tensor(&p, g->dtype, g->rank);
   }
   return fnzi_promotion_result(&p);
+}
+
+/* Channels-last tensors are joined in that order if all are. */
+static bool are_channels_last(const fnz_arg *list) {
+  for (uint32_t i = 0; i < list->count; i++)
+    if (!fnzi_suggests_channels_last(&fnzi_krn_arg_array(&list->u.list[i])->geometry))
+      return false;
+  return true;
 }
 
 static fnz_status check_list(const fnzi_krn_call *call, const fnz_arg *list) {
@@ -67,12 +75,29 @@ fnz_status fnzi_shape_cat(fnzi_krn_call *call) {
   memcpy(sizes, first->sizes, first->rank * sizeof *sizes);
   sizes[dim] = total;
   fnz_dtype dtype = fnzi_krn_dtype_castable(call, joined_dtype(list));
-  return fnzi_shape_add(call, dtype, first->rank, sizes, NULL);
+  return are_channels_last(list) ? fnzi_shape_add_image(call, dtype, first->rank, sizes, first)
+                                 : fnzi_shape_add(call, dtype, first->rank, sizes, NULL);
+}
+
+/* Eager's strides: tensors are joined along `dim`, which is then split. Behind the last dimension
+ * each tensor has a further one, so that none is channels-last. */
+static bool stacked_strides(const fnz_arg *list, const fnz_geometry *first, uint32_t dim,
+                            int64_t *out) {
+  if (dim == first->rank || !are_channels_last(list))
+    return false;
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
+  for (uint32_t i = 0; i < first->rank; i++)
+    sizes[i] = first->sizes[i];
+  sizes[dim] *= list->count;
+  fnzi_channels_last_strides(sizes, first->rank, strides);
+  for (uint32_t i = 0; i <= first->rank; i++)
+    out[i] = i == dim ? strides[dim] * first->sizes[dim] : strides[i - (i > dim)];
+  return true;
 }
 
 fnz_status fnzi_shape_stack(fnzi_krn_call *call) {
   const fnz_arg *list = &call->args[0];
-  int64_t sizes[FNZ_MAX_RANK + 1];
+  int64_t sizes[FNZ_MAX_RANK + 1], strides[FNZ_MAX_RANK + 1];
   uint32_t dim;
   FNZ_TRY(check_list(call, list));
   const fnz_geometry *first = &fnzi_krn_arg_array(&list->u.list[0])->geometry;
@@ -84,7 +109,8 @@ fnz_status fnzi_shape_stack(fnzi_krn_call *call) {
   for (uint32_t i = 0; i <= first->rank; i++)
     sizes[i] = i == dim ? list->count : first->sizes[i - (i > dim)];
   fnz_dtype dtype = fnzi_krn_dtype_castable(call, joined_dtype(list));
-  return fnzi_shape_add(call, dtype, first->rank + 1, sizes, NULL);
+  const bool is_last = stacked_strides(list, first, dim, strides);
+  return fnzi_shape_add(call, dtype, first->rank + 1, sizes, is_last ? strides : NULL);
 }
 
 /* --- Repeating and padding --------------------------------------------------------------- */

@@ -5,12 +5,8 @@ fnz_status fnzi_shape_add_image(fnzi_krn_call *call, fnz_dtype dtype, uint32_t r
                                 const int64_t *sizes, const fnz_geometry *like) {
   if (like->rank != rank || !fnzi_suggests_channels_last(like))
     return fnzi_shape_add(call, dtype, rank, sizes, NULL);
-  int64_t strides[FNZ_MAX_RANK], stride = 1;
-  for (uint32_t k = 0; k < rank; k++) {
-    uint32_t d = k == 0 ? 1 : k < rank - 1 ? rank - k : 0;
-    strides[d] = stride;
-    stride *= sizes[d] ? sizes[d] : 1;
-  }
+  int64_t strides[FNZ_MAX_RANK];
+  fnzi_channels_last_strides(sizes, rank, strides);
   return fnzi_shape_add(call, dtype, rank, sizes, strides);
 }
 

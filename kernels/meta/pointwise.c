@@ -167,16 +167,14 @@ fnz_status fnzi_shape_add_format(fnzi_krn_call *call, fnz_dtype dtype, uint32_t 
                                  const int64_t *sizes) {
   const fnz_arg *format = fnzi_krn_named(call, "memory_format");
   int64_t strides[FNZ_MAX_RANK];
-  if (!format || format->tag != FNZ_ARG_MEMORY_FORMAT || format->u.i != 2)
+  if (!format || format->tag != FNZ_ARG_MEMORY_FORMAT || (format->u.i != 2 && format->u.i != 3))
     return fnzi_shape_add(call, dtype, rank, sizes, NULL);
-  if (rank != 4)
+  if (rank != format->u.i + 2)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
-                                "channels last needs 4 dimensions, there are %u", rank);
+                                "channels last needs %lld dimensions, there are %u",
+                                (long long)format->u.i + 2, rank);
   FNZ_TRY(fnzi_krn_sizes_check(call->ctx, rank, sizes, 1));
-  strides[1] = 1;
-  strides[3] = sizes[1] ? sizes[1] : 1;
-  strides[2] = strides[3] * (sizes[3] ? sizes[3] : 1);
-  strides[0] = strides[2] * (sizes[2] ? sizes[2] : 1);
+  fnzi_channels_last_strides(sizes, rank, strides);
   return fnzi_shape_add(call, dtype, rank, sizes, strides);
 }
 
