@@ -42,14 +42,16 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_script_result_add(fnzi_script *scri
 
 /* The call that is taken apart: op->nparams arguments, tensors as numbers into `geometries`.
  * expected: of its results, where they are recorded: sizes that depend on elements are these.
- * unread: bits of its first 64 results; one is set where nothing reads the result. */
+ * unread: bits of its first 64 results; one is set where nothing reads the result.
+ * open: bits of its first 64 arguments; one is set where a number of it is an expression.
+ * open_dims: bits of the dimensions of its first tensor; one is set where the size is one. */
 typedef struct fnzi_script_whole {
   const fnz_op *op;
   const fnz_arg *args;
   const fnz_geometry *const *geometries;
   const fnz_geometry *const *expected;
   size_t nexpected;
-  uint64_t unread;
+  uint64_t unread, open, open_dims;
 } fnzi_script_whole;
 
 /* Frees everything that is not in the arena. */

@@ -160,7 +160,9 @@ fnz_status fnzi_pass_node_expand(fnzi_pass *p, fnzi_wrap_request *request, bool 
                                    given.geometries,
                                    request->expected,
                                    request->expected ? request->nexpected : 0,
-                                   unread_of(p)};
+                                   unread_of(p),
+                                   0,
+                                   0};
   fnzi_ints *ints = p->wrapper->ints;
   if (!expander->may_expand(expander, &whole))
     return FNZ_OK;

@@ -179,6 +179,19 @@ static fnz_status all_at(const search *x, fnzi_point *point, const fnz_geometry 
   return FNZ_OK;
 }
 
+/* Says which numbers of the node are expressions. */
+static void note_open(const fnzi_script_whole *w, fnzi_script_whole *out) {
+  for (int i = 0; i < w->op->nparams && i < 64; i++)
+    FNZI_EACH_ARG(each, &w->args[i], 1)
+      out->open |= (uint64_t)fnzi_arg_is_expr(each.arg) << i;
+  const fnz_arg *first = w->op->nparams ? &w->args[0] : NULL;
+  if (!first || first->tag != FNZ_ARG_VALUE)
+    return;
+  const fnz_geometry *g = w->geometries[first->u.value];
+  for (uint32_t d = 0; d < g->rank; d++)
+    out->open_dims |= (uint64_t)!fnzi_int_is_number((fnzi_int){g->sizes[d]}) << d;
+}
+
 /* The node with numbers; *known false: the point has not all of them. */
 static fnz_status whole_at(const search *x, fnzi_point *point, fnzi_script_whole *out,
                            bool *known) {
@@ -187,6 +200,7 @@ static fnz_status whole_at(const search *x, fnzi_point *point, fnzi_script_whole
   fnz_arg *args;
   *out = *w;
   *known = true;
+  note_open(w, out);
   FNZ_TRY(fnzi_args_clone(x->arena, w->args, w->op->nparams, w->op->nparams, &args));
   FNZI_EACH_ARG(each, args, w->op->nparams) {
     FNZ_TRY(arg_at(x, point, fnzi_each_own(&each), known));
@@ -359,7 +373,7 @@ static bool joins_to(joining how, int64_t a, int64_t b, int64_t wanted) {
   case JOIN_DIFFERENCE:
     return fnzi_add_i64(wanted, b, &made) && made == a;
   default:
-    return b > 0 && fnzi_mul_i64(wanted, b, &made) && made == a;
+    return b > 0 && a >= 0 && a / b == wanted; /* of whole numbers, rounded down */
   }
 }
 

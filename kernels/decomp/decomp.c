@@ -18,6 +18,11 @@ fnz_status fnzi_dec_run(fnzi_krn_call *call, fnzi_dec_fn *decompose) {
   return s.status;
 }
 
+bool fnzi_dec_is_open(const fnzi_dec_steps *s, const char *name) {
+  const int param = s->script ? fnzi_op_param(s->call->op, name) : -1;
+  return param >= 0 && param < 64 && s->script->open >> param & 1;
+}
+
 bool fnzi_dec_can_look(fnzi_dec_steps *s) {
   if (s->script)
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED,

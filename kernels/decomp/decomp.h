@@ -175,6 +175,12 @@ void fnzi_dec_refuse(fnzi_dec_steps *s, fnz_class kind, const char *format, ...)
 static inline void fnzi_dec_status_note(fnzi_dec_steps *s, fnz_status status) {
   s->status = s->status == FNZ_OK ? status : s->status;
 }
+/* The argument is an expression, or the size of this dimension of the first tensor is: the steps
+ * must be right at other numbers, too. */
+bool fnzi_dec_is_open(const fnzi_dec_steps *s, const char *name);
+static inline bool fnzi_dec_size_is_open(const fnzi_dec_steps *s, int64_t dim) {
+  return s->script && s->script->open_dims >> dim & 1;
+}
 /* A dimension of `a` from an argument, counted from 0; 0 when it stops. A tensor without dimensions
  * has one. */
 uint32_t fnzi_dec_given_dim(fnzi_dec_steps *s, const char *name, const fnzi_krn_array *a);

@@ -125,9 +125,19 @@ DECOMP(pixel_unshuffle) {
 }
 
 /* --- Rolled ----------------------------------------------------------------------------------- */
+/* Right at all sizes and for all shifts, but slower than two halves. */
+static fnzi_krn_array *rolled_by_index(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim,
+                                       int64_t shift) {
+  const int64_t size = SIZE(a, dim);
+  fnzi_krn_array *from = STEP(sub__Scalar, V(STEP(arange, I(size), DTYPE(FNZ_I64))), I(shift));
+  return STEP(index_select, V(a), I(dim), V(STEP(remainder__Scalar, V(from), I(size))));
+}
+
 static fnzi_krn_array *rolled_once(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim,
                                    int64_t shift) {
-  int64_t size = SIZE(a, dim), at = size ? (size - shift % size) % size : 0;
+  const int64_t size = SIZE(a, dim), at = size ? (size - shift % size) % size : 0;
+  if (fnzi_dec_is_open(s, "shifts") || fnzi_dec_size_is_open(s, dim))
+    return rolled_by_index(s, a, dim, shift);
   if (!at)
     return a;
   fnzi_krn_array *const halves[] = {fnzi_part(s, a, dim, at, size - at),
@@ -163,7 +173,8 @@ DECOMP(roll) {
     return;
   }
   fnzi_krn_array *flat = RESHAPED(a, fnzi_dec_array_numel(a));
-  flat = fnzi_dec_rolled(s, flat, shifts, &first, 1);
+  flat = s->script && s->script->open_dims ? rolled_by_index(s, flat, 0, *shifts)
+                                           : fnzi_dec_rolled(s, flat, shifts, &first, 1);
   GIVE(fnzi_dec_reshaped(s, flat, a->geometry.sizes, a->geometry.rank));
 }
 

@@ -34,7 +34,7 @@ typedef struct fnzi_dec_script {
   fnzi_map numbers;                    /* by the address of an array */
   const fnz_geometry *const *expected; /* of fnzi_script_whole */
   size_t nexpected;
-  uint64_t unread;
+  uint64_t unread, open, open_dims;
 } fnzi_dec_script;
 /* The array gets the next number; NULL for a result that is undefined. */
 FNZ_MUST_CHECK fnz_status fnzi_dec_script_array(fnzi_dec_script *script,

@@ -109,6 +109,8 @@ fnz_status fnzi_dec_script_make(fnzi_arena *arena, const fnzi_kernel *rows,
   st.script.expected = whole->expected;
   st.script.nexpected = whole->nexpected;
   st.script.unread = whole->unread;
+  st.script.open = whole->open;
+  st.script.open_dims = whole->open_dims;
   fnz_status status = run(&st, whole->args, decompose);
   close_stage(&st);
   if (status != FNZ_OK)
