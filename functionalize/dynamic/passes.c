@@ -170,8 +170,9 @@ static fnz_status make_pass(fnzi_dyn *d, fnzi_ints *ints, const fnz_program *wor
     status = fnzi_ints_prune_guards(ints);
   if (status == FNZ_OK)
     status = add_guards(ints, words, notes, *out);
+  /* No answer, for want of memory, has been read as "no", and may have led to another message. */
   if (ints->status != FNZ_OK)
-    status = ints->status; /* no answer, for want of memory, has been read as "no" */
+    status = ints->status == FNZ_NO_MEMORY ? fnzi_no_memory(d->ctx) : ints->status;
   if (status == FNZ_OK && notes)
     status = fnzi_expl_notes_move(d->ctx, notes, words, made, d->program, *out);
   fnz_program_destroy(made);
