@@ -53,7 +53,7 @@ static bool has_row_strides(const fnzi_rec_tape *tape, const fnz_geometry *g) {
 
 static bool gives_rows(const fnzi_rec_tape_node *n) {
   const fnz_arg *format = &n->args[1];
-  return (n->op->tags & FNZI_TAG_VIEW_COPY) ||
+  return ((n->op->tags & FNZI_TAG_VIEW_COPY) && !fnzi_view_scattered(n->op)) ||
          (n->op == fnzi_emitted_op(FNZI_EMIT_CLONE) && format->tag == FNZ_ARG_MEMORY_FORMAT &&
           format->u.i == 1);
 }
