@@ -130,16 +130,9 @@ static void mean_inner(const pool *o, int64_t base, const pool_window *w, int64_
 /* Elements `first` to before `last` of a row, side by side: each sees its window in order. */
 static void max_inner(const pool *o, int64_t base, const pool_window *w, int64_t first,
                       int64_t last, int64_t to) {
-  float *out = (float *)(void *)o->moved + to;
-  int64_t step = o->p.stride[2], start = first * step - o->p.padding[2];
-  const fnzi_rows *rows = fnzi_rows_best();
-  const float *x = o->x.f + base + start;
-  for (int64_t k = first; k < last; k++)
-    out[k] = -INFINITY;
-  for (int64_t i = w->first[0]; i < w->last[0]; i += w->step[0])
-    for (int64_t j = w->first[1]; j < w->last[1]; j += w->step[1])
-      for (int64_t k = 0; k < o->p.kernel[2]; k++)
-        rows->greatest(out + first, x + pool_cell(&o->p, i, j, k), step, last - first);
+  fnzi_row_windows windows = pool_windows(&o->p, w, o->x.f + base, 1);
+  windows.step = o->p.stride[2], windows.count = last - first;
+  fnzi_rows_best()->greatest(&windows, (float *)(void *)o->moved + to + first);
 }
 
 /* The same with places, which elements of any type are moved by. `from` is where the window of the

@@ -20,13 +20,9 @@ static const float *cell_of(const job *j, int64_t a, int64_t b, int64_t c) {
 }
 
 static void find_largest(const job *j) {
-  const pool_window *w = &j->w;
-  for (int64_t k = 0; k < j->count; k++)
-    j->y[k] = -INFINITY;
-  for (int64_t a = w->first[0]; a < w->last[0]; a += w->step[0])
-    for (int64_t b = w->first[1]; b < w->last[1]; b += w->step[1])
-      for (int64_t c = w->first[2]; c < w->last[2]; c += w->step[2])
-        fnzi_rows_best()->greatest(j->y, cell_of(j, a, b, c), 1, j->count);
+  fnzi_row_windows windows = pool_windows(j->o->p, &j->w, j->x, j->o->pitch);
+  windows.step = 1, windows.count = j->count; /* the channels' */
+  fnzi_rows_best()->greatest(&windows, j->y);
 }
 
 /* Each row of a window adds its element c to lane c, as pool.c does by rows' sums. */

@@ -51,6 +51,14 @@ typedef struct fnzi_row_most {
   bool has_nan;
 } fnzi_row_most;
 
+/* `count` windows along a row, each `step` elements behind the one before it. Element (a, b, c) of
+ * a window is x[a * strides[0] + b * strides[1] + c * strides[2]]. */
+typedef struct fnzi_row_windows {
+  const float *x;
+  int64_t sizes[3], strides[3];
+  int64_t step, count;
+} fnzi_row_windows;
+
 /* A sum in the order of eager's cascades: FNZI_ROW_COLUMNS columns side by side. Rows of columns
  * are added up in blocks of 2^power, blocks in blocks, FNZI_ROW_LEVELS times. */
 typedef struct fnzi_row_cascade {
@@ -196,8 +204,8 @@ typedef struct fnzi_rows {
    * half of a group is for the distances from 0, the other half for the angles. Logarithms, sines
    * and cosines are rounded from double. */
   void (*normals)(float mean, float deviation, float *x, int64_t count);
-  /* most[i] becomes x[i * step] where that is greater or no number. */
-  void (*greatest)(float *most, const float *x, int64_t step, int64_t count);
+  /* The greatest element of each window, or the last one that is no number. */
+  void (*greatest)(const fnzi_row_windows *w, float *most);
   /* sums[i] += x[i]. */
   void (*add)(double *sums, const float *x, int64_t count);
   /* The sum of the rows, one after the other from 0 on. */

@@ -295,21 +295,48 @@ INLINE vec load_every_second(const float *x) {
 #endif
 }
 
-INLINE void greatest_at(float *most, vec v) {
-  vec m = load(most);
-  store(most, floats_choose((v > m) | (v != v), v, m));
+/* Some windows from the one on that has its first element at `x`: `vectors` registers of them. */
+INLINE void greatest_block(const fnzi_row_windows *w, const float *x, float *most, int vectors) {
+  enum { MOST_VECTORS = 4 };
+  vec m[MOST_VECTORS], v;
+  for (int k = 0; k < vectors; k++)
+    m[k] = (vec){0} - INFINITY;
+  for (int64_t a = 0; a < w->sizes[0]; a++)
+    for (int64_t b = 0; b < w->sizes[1]; b++)
+      for (int64_t c = 0; c < w->sizes[2]; c++) {
+        const float *from = x + a * w->strides[0] + b * w->strides[1] + c * w->strides[2];
+        for (int k = 0; k < vectors; k++) {
+          v = w->step == 1 ? load(from + k * WIDTH) : load_every_second(from + k * 2 * WIDTH);
+          m[k] = floats_choose((v > m[k]) | (v != v), v, m[k]);
+        }
+      }
+  store_all(most, m, vectors);
+}
+
+static float greatest_in(const fnzi_row_windows *w, const float *x) {
+  float most = -INFINITY;
+  for (int64_t a = 0; a < w->sizes[0]; a++)
+    for (int64_t b = 0; b < w->sizes[1]; b++)
+      for (int64_t c = 0; c < w->sizes[2]; c++) {
+        float v = x[a * w->strides[0] + b * w->strides[1] + c * w->strides[2]];
+        most = v > most || v != v ? v : most;
+      }
+  return most;
 }
 
 /* The last register may have some of the one before it again, which changes nothing. */
-static void row_greatest(float *most, const float *x, int64_t step, int64_t count) {
-  if (count < WIDTH || step > 2) {
-    for (int64_t i = 0; i < count; i++)
-      most[i] = x[i * step] > most[i] || x[i * step] != x[i * step] ? x[i * step] : most[i];
+static void row_greatest(const fnzi_row_windows *w, float *most) {
+  int64_t i = 0;
+  if (w->count < WIDTH || w->step > 2) {
+    for (; i < w->count; i++)
+      most[i] = greatest_in(w, w->x + i * w->step);
     return;
   }
-  for (int64_t i = 0; i < count; i += WIDTH) {
-    i = i + WIDTH < count ? i : count - WIDTH;
-    greatest_at(most + i, step == 1 ? load(x + i) : load_every_second(x + 2 * i));
+  for (; i + 4 * WIDTH <= w->count; i += 4 * WIDTH)
+    greatest_block(w, w->x + i * w->step, most + i, 4);
+  for (; i < w->count; i += WIDTH) {
+    i = i + WIDTH < w->count ? i : w->count - WIDTH;
+    greatest_block(w, w->x + i * w->step, most + i, 1);
   }
 }
 

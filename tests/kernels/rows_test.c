@@ -294,25 +294,27 @@ START_TEST(totals_side_by_side_are_those_of_each_row) {
 }
 END_TEST
 
+/* Windows of 2 x 1 x 3 elements, whose rows are LONG_ROW elements apart. */
 START_TEST(greatest_side_by_side_see_each_window) {
+  enum { LONG_ROW = 3 * MOST + 4, NAN_AT = 5 };
   const fnzi_rows *of[FNZI_ISAS];
-  float x[3 * MOST], most[MOST];
+  float x[2 * LONG_ROW], most[MOST + 1];
   int n = sets(of);
   for (int s = 0; s < n; s++)
     for (int64_t step = 1; step <= 3; step++)
       for (int64_t count = 0; count <= MOST; count++) {
-        fill(x, 3 * MOST, (uint32_t)count);
-        fill(most, MOST, (uint32_t)step);
-        if (count > 2)
-          x[step] = NAN, most[2] = NAN;
-        of[s]->greatest(most, x, step, count);
-        float before[MOST];
-        fill(before, MOST, (uint32_t)step);
-        for (int64_t i = 0; i < MOST; i++) {
-          float v = x[i * step];
-          bool is_nan = count > 2 && (i == 1 || i == 2);
-          bool takes = i < count && v > before[i];
-          ck_assert(is_nan ? most[i] != most[i] : most[i] == (takes ? v : before[i]));
+        fill(x, 2 * LONG_ROW, (uint32_t)count);
+        x[LONG_ROW + NAN_AT] = NAN, x[NAN_AT] = INFINITY;
+        most[count] = 7;
+        of[s]->greatest(&(fnzi_row_windows){x, {2, 1, 3}, {LONG_ROW, 0, 2}, step, count}, most);
+        ck_assert(most[count] == 7);
+        for (int64_t i = 0; i < count; i++) {
+          float want = -INFINITY;
+          for (int64_t k = 0; k < 6; k++) {
+            float v = x[i * step + k / 3 * LONG_ROW + k % 3 * 2];
+            want = v > want || v != v ? v : want;
+          }
+          ck_assert(want != want ? most[i] != most[i] : most[i] == want);
         }
       }
 }
