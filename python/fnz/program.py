@@ -116,8 +116,10 @@ def _target(name: str) -> s.Target:
 
 def _exported(program: Any) -> bytes:
     import torch
+
+    from .pytorch.subclasses import plain
     file = io.BytesIO()
-    torch.export.save(program, file)
+    torch.export.save(plain(program), file)
     return file.getvalue()
 
 

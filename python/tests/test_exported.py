@@ -15,6 +15,38 @@ except ImportError:
     torch = None
 
 
+if torch is not None:
+    class Scaled(torch.Tensor):
+        """The product of two tensors, computed where it is used."""
+
+        @staticmethod
+        def __new__(cls, whole, scale):
+            return torch.Tensor._make_wrapper_subclass(cls, whole.shape, dtype=whole.dtype)
+
+        def __init__(self, whole, scale):
+            self.whole, self.scale = whole, scale
+
+        def __tensor_flatten__(self):
+            return ["whole", "scale"], None
+
+        @classmethod
+        def __tensor_unflatten__(cls, inner, meta, size, stride):
+            return cls(inner["whole"], inner["scale"])
+
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            if function is not torch.nn.functional.linear:
+                return super().__torch_function__(function, types, args, kwargs or {})
+            input, weight, bias = args
+            return torch.nn.functional.linear(input / weight.scale.T.sum(), weight.whole, bias)
+
+        @classmethod
+        def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+            if function is torch.ops.aten.detach.default:
+                return cls(args[0].whole.detach(), args[0].scale.detach())
+            raise NotImplementedError(function)
+
+
 def tensors(value):
     return [one for one in pytree.tree_leaves(value) if isinstance(one, torch.Tensor)]
 
@@ -120,6 +152,23 @@ class Exported(unittest.TestCase):
             node.meta["quantization_tag"] = 4
         with self.assertWarnsRegex(UserWarning, "quantization_tag"):
             fnz.functionalize(exported)
+
+    def test_subclasses(self):
+        """A weight that is a tensor subclass becomes its plain tensors. Here one is such a subclass again."""
+        torch.manual_seed(0)
+        module = torch.nn.Linear(4, 3)
+        module.weight = torch.nn.Parameter(Scaled(Scaled(module.weight.detach(), torch.rand(3, 1)), torch.rand(3, 1)),
+                                           requires_grad=False)
+        input = torch.randn(2, 4)
+        exported = torch.export.export(module, (input,), strict=False)
+        functional = fnz.functionalize(exported)
+        self.assertEqual(sorted(functional.state_dict), ["bias", "weight.scale", "weight.whole.scale", "weight.whole.whole"])
+        self.assertEqual(functional.state_dict["weight.scale"].data_ptr(), exported.state_dict["weight"].scale.data_ptr())
+        self.assertTrue(torch.equal(functional.module()(input), module(input)))
+        self.assertTrue(fnz.verify(functional, exported))
+        self.assert_same(fnz.run(exported, input), module(input), close=True)
+        self.assertTrue(fnz.load(exported).functionalize().verify(fnz.load(functional)))
+        self.assertEqual(list(exported.state_dict), ["weight", "bias"])
 
     def test_custom_operators(self):
         with torch.library._scoped_library("fnztest", "FRAGMENT") as library:

@@ -19,6 +19,7 @@ from .._python import consume
 from ..dtypes import BY_NAME
 from ..errors import Error, check
 from ..program import Program, declaring, load
+from .subclasses import plain
 
 try:
     from torch._export.serde import serialize as serde
@@ -35,6 +36,7 @@ _DERIVED = frozenset(("val", "tensor_meta", "example_value", "unbacked_bindings"
 # --- To a program -----------------------------------------------------------------------------------
 def program_of(exported: ExportedProgram) -> Program:
     """The program of an ExportedProgram, over its weights: they are not copied, and must not change."""
+    exported = plain(exported)
     data = _written(exported)
     if data is None:
         return load(exported, ops=custom_schemas(exported.graph_module))
@@ -48,7 +50,8 @@ def program_of_json(data: bytes, module: torch.fx.GraphModule) -> Program:
 
 
 def weights_of(exported: ExportedProgram) -> dict[str, torch.Tensor]:
-    """Parameters, buffers and constants by qualified name."""
+    """Parameters, buffers and constants by qualified name; of tensor subclasses their plain tensors."""
+    exported = plain(exported)
     every = {**exported.state_dict, **exported.constants}
     return {name: value for name, value in every.items() if isinstance(value, torch.Tensor)}
 
@@ -135,6 +138,7 @@ def _loan(name: str, tensor: torch.Tensor, kept: list[Any]) -> s.WeightLoan:
 # --- Back -------------------------------------------------------------------------------------------
 def exported_of(program: Program, like: ExportedProgram) -> ExportedProgram:
     """The program as an ExportedProgram. `like` is the original, and the result has its tensors as weights."""
+    like = plain(like)
     weights = weights_of(like)
     missing = [one.target for one in program.inputs if one.kind in ("parameter", "buffer", "constant")
                and one.target not in weights]
