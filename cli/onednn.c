@@ -1,5 +1,6 @@
-/* onednn.c - oneDNN, opened when a convolution first calls it. Loading it, with OpenCL's loader and
- * others, would take a quarter of the start-up time, and few calls compute a convolution.
+/* onednn.c - oneDNN, opened when a convolution or a product of bytes first calls it. Loading it,
+ * with OpenCL's loader and others, would take a quarter of the start-up time, and few calls compute
+ * either.
  *
  * The library's calls end here and go on to the functions of the same names there; a call of a
  * function that has no row is not linked. A build with FNZ_LATE_ONEDNN=OFF is linked with oneDNN
@@ -19,6 +20,11 @@
   (description * a, dnnl_prop_kind_t b, dnnl_alg_kind_t c, const dnnl_memory_desc_t *d,            \
    const dnnl_memory_desc_t *e, const dnnl_memory_desc_t *f, const dnnl_memory_desc_t *g,          \
    const dnnl_dims_t h, const dnnl_dims_t i, const dnnl_dims_t j, const dnnl_dims_t k)
+
+#define PRODUCT_PARAMETERS(type)                                                                   \
+  (char a, char b, char c, dnnl_dim_t d, dnnl_dim_t e, dnnl_dim_t f, float g, const type *h,       \
+   dnnl_dim_t i, type j, const int8_t *k, dnnl_dim_t l, int8_t m, float n, int32_t *o,             \
+   dnnl_dim_t p, const int32_t *q)
 
 #define FUNCTION_ROWS(ROW)                                                                         \
   ROW(dnnl_status_t, dnnl_engine_create, (dnnl_engine_t * a, dnnl_engine_kind_t b, size_t c),      \
@@ -64,7 +70,12 @@
       (a, b))                                                                                      \
   ROW(dnnl_status_t, dnnl_primitive_execute,                                                       \
       (const_dnnl_primitive_t a, dnnl_stream_t b, int c, const dnnl_exec_arg_t *d), (a, b, c, d))  \
-  ROW(dnnl_status_t, dnnl_primitive_destroy, (dnnl_primitive_t a), (a))
+  ROW(dnnl_status_t, dnnl_primitive_destroy, (dnnl_primitive_t a), (a))                            \
+  ROW(dnnl_cpu_isa_t, dnnl_get_effective_cpu_isa, (void), ())                                      \
+  ROW(dnnl_status_t, dnnl_gemm_u8s8s32, PRODUCT_PARAMETERS(uint8_t),                               \
+      (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q))                                         \
+  ROW(dnnl_status_t, dnnl_gemm_s8s8s32, PRODUCT_PARAMETERS(int8_t),                                \
+      (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q))
 
 typedef struct functions {
 #define MEMBER(result, name, parameters, arguments) result(*name) parameters;
@@ -79,7 +90,9 @@ static functions opened;
 static void give_up(void) {
   enum { EXIT_IO = 3 };
   const char *said = dlerror();
-  fprintf(stderr, "%sfnz: IO: oneDNN, which computes convolutions, cannot be opened: %s\n",
+  fprintf(stderr,
+          "%sfnz: IO: oneDNN, which computes convolutions and products of bytes, cannot be opened: "
+          "%s\n",
           isatty(STDERR_FILENO) ? "\r\033[K" : "", said ? said : "no reason is known");
   _exit(EXIT_IO);
 }

@@ -138,3 +138,8 @@ TAKE_APART(addbmm) {
 TAKE_APART(addr) {
   products_give_sum(s, MUL(STEP(unsqueeze, V(GIVEN("vec1")), I(1)), GIVEN("vec2")));
 }
+
+TAKE_APART(mm_of_bytes) {
+  GIVE(STEP(mm, V(fnzi_dec_cast(s, GIVEN("self"), FNZ_I32)),
+            V(fnzi_dec_cast(s, GIVEN("mat2"), FNZ_I32))));
+}

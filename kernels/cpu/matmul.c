@@ -304,11 +304,17 @@ static fnz_status matmul_finish(fnzi_krn_call *call, products *p, const fnzi_krn
   return matmul_run(call, p, out);
 }
 
-/* mm, bmm, mv, dot, matmul: the ranks decide which. */
+/* mm, bmm, mv, dot, matmul: the ranks decide which. And _int_mm, of bytes. */
 fnz_status fnzi_kernel_matmul(fnzi_krn_call *call) {
+  const fnzi_krn_array *a = fnzi_krn_call_input(call, 0), *b = fnzi_krn_call_input(call, 1);
   products p = {.alpha = 1};
-  FNZ_TRY(matmul_open(call, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), RIGHT, &p));
-  return matmul_finish(call, &p, fnzi_krn_call_input(call, 0), NULL);
+  bool done = false;
+  if (a->geometry.dtype != call->outputs[0]->geometry.dtype)
+    FNZ_TRY(fnzi_cpu_matmul_bytes(call, a, b, &done));
+  if (done)
+    return FNZ_OK;
+  FNZ_TRY(matmul_open(call, a, b, RIGHT, &p));
+  return matmul_finish(call, &p, a, NULL);
 }
 
 static fnz_status read_factor(const fnzi_krn_call *call, const char *name, double *out) {

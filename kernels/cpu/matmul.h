@@ -78,6 +78,11 @@ void fnzi_cpu_product_run(const fnzi_cpu_product *p, int lane);
 /* The same in tiles on up to `threads` threads. */
 void fnzi_cpu_product_run_tiled(const fnzi_cpu_product *p, fnzi_krn_team *team);
 
+/* Bytes, u8 or i8 by i8, summed in 32 bits, with the integers' bits; *done is false if it is left
+ * to a product of integers. */
+FNZ_MUST_CHECK fnz_status fnzi_cpu_matmul_bytes(fnzi_krn_call *call, const fnzi_krn_array *a,
+                                                const fnzi_krn_array *b, bool *done);
+
 /* The type a product of this element type is computed in; false when there is none. */
 bool fnzi_cpu_product_dtype(fnz_dtype dtype, fnz_dtype *out);
 

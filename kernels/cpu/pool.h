@@ -26,7 +26,7 @@ typedef struct fnzi_cpu_pool_last {
   bool largest;  /* else means */
 } fnzi_cpu_pool_last;
 
-/* Windows of which `w` is the first one, in a plane at `x` of cells of `pitch` floats. The caller
+/* Windows from `w` on, in a plane at `x` of cells of `pitch` floats. The caller
  * says how many there are. */
 static inline fnzi_row_windows pool_windows(const pool_shape *p, const pool_window *w,
                                             const float *x, int64_t pitch) {

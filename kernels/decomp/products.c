@@ -39,17 +39,6 @@ DECOMP(baddbmm_into) {
                                *fnzi_krn_named(s->call, "alpha")));
 }
 
-/* Bytes, summed in 32 bits. */
-DECOMP(mm_of_bytes) {
-  fnzi_krn_array *a = fnzi_dec_given_array(s, "self"), *b = fnzi_dec_given_array(s, "mat2");
-  if (fnzi_dec_array_dtype(a) != FNZ_I8 || fnzi_dec_array_dtype(b) != FNZ_I8)
-    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "self is %s, mat2 %s; both must be i8",
-                    fnzi_dtype(fnzi_dec_array_dtype(a))->name,
-                    fnzi_dtype(fnzi_dec_array_dtype(b))->name);
-  fnzi_dec_result_give(s,
-                       STEP(mm, V(fnzi_dec_cast(s, a, FNZ_I32)), V(fnzi_dec_cast(s, b, FNZ_I32))));
-}
-
 /* Floats by rows of bytes, each with a scale of its own. */
 DECOMP(mm_by_bytes) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "self"), *w = fnzi_dec_given_array(s, "mat2");

@@ -13,11 +13,8 @@ static const char *sizes_text(fnzi_krn_call *call, const fnz_geometry *g) {
   return text;
 }
 
-static fnz_status check(fnzi_krn_call *call, const fnz_geometry *a, const fnz_geometry *b,
-                        int rank_a, int rank_b) {
-  if (a->dtype != b->dtype)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "the factors are %s and %s; cast one of them",
-                                fnzi_dtype(a->dtype)->name, fnzi_dtype(b->dtype)->name);
+static fnz_status check_ranks(fnzi_krn_call *call, const fnz_geometry *a, const fnz_geometry *b,
+                              int rank_a, int rank_b) {
   bool fits = (rank_a == ANY_RANK || (int)a->rank == rank_a) &&
               (rank_b == ANY_RANK || (int)b->rank == rank_b) && a->rank && b->rank;
   if (!fits)
@@ -25,6 +22,14 @@ static fnz_status check(fnzi_krn_call *call, const fnz_geometry *a, const fnz_ge
                                 "factors of sizes [%s] and [%s] have the wrong rank",
                                 sizes_text(call, a), sizes_text(call, b));
   return FNZ_OK;
+}
+
+static fnz_status check(fnzi_krn_call *call, const fnz_geometry *a, const fnz_geometry *b,
+                        int rank_a, int rank_b) {
+  if (a->dtype != b->dtype)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "the factors are %s and %s; cast one of them",
+                                fnzi_dtype(a->dtype)->name, fnzi_dtype(b->dtype)->name);
+  return check_ranks(call, a, b, rank_a, rank_b);
 }
 
 /* The leading dimensions of a factor as a geometry of their own. */
@@ -36,7 +41,7 @@ static fnz_geometry matmul_batch_of(const fnz_geometry *g) {
 
 /* `transposed`: the second factor is (n, k), as linear's weight. */
 static fnz_status product(fnzi_krn_call *call, const fnz_geometry *a, const fnz_geometry *b,
-                          bool transposed) {
+                          bool transposed, fnz_dtype dtype) {
   int64_t sizes[FNZ_MAX_RANK + 2];
   uint32_t rank = 0;
   fnz_geometry batch_a = matmul_batch_of(a), batch_b = matmul_batch_of(b);
@@ -50,7 +55,7 @@ static fnz_status product(fnzi_krn_call *call, const fnz_geometry *a, const fnz_
     sizes[rank++] = a->sizes[a->rank - 2];
   if (b->rank > 1)
     sizes[rank++] = b->sizes[b->rank - (transposed ? 2 : 1)];
-  return fnzi_shape_add(call, a->dtype, rank, sizes, NULL);
+  return fnzi_shape_add(call, dtype, rank, sizes, NULL);
 }
 
 static fnz_status factors(fnzi_krn_call *call, size_t first, int rank_a, int rank_b) {
@@ -60,7 +65,7 @@ static fnz_status factors(fnzi_krn_call *call, size_t first, int rank_a, int ran
   if (rank_a == 3 && rank_b == 3 && a->sizes[0] != b->sizes[0])
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "batches of %lld and %lld matrices differ",
                                 (long long)a->sizes[0], (long long)b->sizes[0]);
-  return product(call, a, b, false);
+  return product(call, a, b, false, a->dtype);
 }
 
 /* The added tensor must broadcast to the product. */
@@ -92,6 +97,17 @@ fnz_status fnzi_shape_matmul(fnzi_krn_call *call) {
 
 fnz_status fnzi_shape_mm(fnzi_krn_call *call) {
   return factors(call, 0, 2, 2);
+}
+
+/* Bytes, summed in 32 bits. On the CPU eager takes unsigned ones as the first factor. */
+fnz_status fnzi_shape_int_mm(fnzi_krn_call *call) {
+  const fnz_geometry *a = fnzi_krn_call_geometry(call, 0), *b = fnzi_krn_call_geometry(call, 1);
+  if ((a->dtype != FNZ_I8 && a->dtype != FNZ_U8) || b->dtype != FNZ_I8)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "self is %s, mat2 %s; they must be i8 or u8, and i8",
+                                fnzi_dtype(a->dtype)->name, fnzi_dtype(b->dtype)->name);
+  FNZ_TRY(check_ranks(call, a, b, 2, 2));
+  return product(call, a, b, false, FNZ_I32);
 }
 
 fnz_status fnzi_shape_bmm(fnzi_krn_call *call) {
@@ -133,7 +149,7 @@ fnz_status fnzi_shape_addmv(fnzi_krn_call *call) {
 fnz_status fnzi_shape_linear(fnzi_krn_call *call) {
   const fnz_geometry *x = fnzi_krn_call_geometry(call, 0), *w = fnzi_krn_call_geometry(call, 1);
   FNZ_TRY(check(call, x, w, ANY_RANK, w->rank == 1 ? 1 : 2));
-  FNZ_TRY(product(call, x, w, true));
+  FNZ_TRY(product(call, x, w, true, x->dtype));
   const fnz_geometry *bias = fnzi_krn_call_geometry(call, 2);
   return bias ? added(call, bias) : FNZ_OK;
 }

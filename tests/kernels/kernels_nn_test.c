@@ -1,4 +1,4 @@
-/* checks: 44
+/* checks: 45
  * kernels_nn_test.c - products, norms, softmax, attention, sorting, embedding and losses, against
  * numbers worked out by hand and against plain loops. */
 #include "tests/kernels/kernels_nn.h"
@@ -19,6 +19,43 @@ START_TEST(integer_products_wrap) {
   start(1);
   RUN("mm", TYPED(FNZ_I8, S(1, 2), 100, 100), TYPED(FNZ_I8, S(2, 1), 2, 1));
   WANT(0, 44); /* 300 mod 256 */
+  finish();
+}
+END_TEST
+
+/* The largest bytes, along rows that would leave 16 bits, in one part and in several. */
+static void check_bytes(fnz_dtype dtype, int64_t m, int64_t n, bool by_columns) {
+  enum { DEPTH = 37 };
+  static double a[MOST_VALUES], b[MOST_VALUES], want[MOST_VALUES];
+  const double most = dtype == FNZ_U8 ? 255 : 127, least = dtype == FNZ_U8 ? 0 : -128;
+  for (int64_t i = 0; i < m * DEPTH; i++)
+    a[i] = i % 5 ? most : least + (double)(i % 7);
+  for (int64_t i = 0; i < n * DEPTH; i++)
+    b[i] = i % 11 ? 127 : -128;
+  for (int64_t i = 0; i < m * n; i++) {
+    want[i] = 0;
+    for (int64_t k = 0; k < DEPTH; k++)
+      want[i] += a[i / n * DEPTH + k] * b[k * n + i % n];
+  }
+  start(2);
+  const int64_t columns[] = {1, DEPTH};
+  RUN("_int_mm", tensor(dtype, S(m, DEPTH), a),
+      tensor_at(FNZ_I8, S(DEPTH, n), by_columns ? columns : NULL, b));
+  has_sizes(0, S(m, n));
+  is_close(0, want, m * n, 0);
+  finish();
+}
+
+START_TEST(products_of_bytes_are_exact) {
+  static const int64_t sizes[][2] = {{1, 1}, {1, 300}, {3, 520}, {520, 3}, {20, 20}};
+  for (size_t i = 0; i < 4 * sizeof sizes / sizeof *sizes; i++)
+    check_bytes(i % 2 ? FNZ_I8 : FNZ_U8, sizes[i / 4][0], sizes[i / 4][1], i / 2 % 2);
+  start(1);
+  fnz_arg bytes = TYPED(FNZ_I8, S(1, 1), 2), more = TYPED(FNZ_U8, S(1, 1), 2);
+  FAILS(ctx, "TYPE", APPLY("_int_mm", bytes, more));
+  FAILS(ctx, "BOUNDS", APPLY("_int_mm", bytes, TYPED(FNZ_I8, S(2, 1), 1, 1)));
+  RUN("_int_mm", tensor(FNZ_I8, S(2, 0), NULL), tensor(FNZ_I8, S(0, 2), NULL));
+  WANT(0, 0, 0, 0, 0);
   finish();
 }
 END_TEST
@@ -425,11 +462,11 @@ END_TEST
 
 SUITE_PART(kernels_nn_layers, left_by_decompositions, an_expanded_factor_changes_no_bit,
            strides_of_one_row_change_no_bit, zero_beta_keeps_nan_out, integer_products_wrap,
-           batches_against_loops, halves_round_once, threads_change_no_bit, batch_norm_by_hand,
-           rows_against_loops, softmax_by_hand, statistics_by_hand, attention_against_loops,
-           attention_with_grouped_heads, sorting_by_hand, long_sort_is_stable, embedding_by_hand,
-           gates_by_hand, class_losses_by_hand, what_does_not_fit_is_refused,
-           memory_runs_out_anywhere)
+           products_of_bytes_are_exact, batches_against_loops, halves_round_once,
+           threads_change_no_bit, batch_norm_by_hand, rows_against_loops, softmax_by_hand,
+           statistics_by_hand, attention_against_loops, attention_with_grouped_heads,
+           sorting_by_hand, long_sort_is_stable, embedding_by_hand, gates_by_hand,
+           class_losses_by_hand, what_does_not_fit_is_refused, memory_runs_out_anywhere)
 
 suite_part kernels_nn_order, kernels_nn_images, kernels_nn_products;
 RUN_PARTS("kernels_nn", kernels_nn_layers, kernels_nn_order, kernels_nn_images, kernels_nn_products)
