@@ -26,21 +26,44 @@ static int64_t start_of(const rows *r, int64_t row) {
   return row / r->inner * r->count * r->inner + row % r->inner;
 }
 
+enum { BLOCK = 32 }; /* neighbours that are compared before one takes over */
+
 /* A later equal element takes over, and so does a NaN, for good. Results that are in the type of
  * the elements are put as well. */
 #define EXTREME(name, T, wins)                                                                     \
+  static inline __attribute__((always_inline)) void running_each_##name##_##T(                     \
+      const T *restrict row, T *restrict out, int64_t *restrict places, int64_t count,             \
+      int64_t inner) {                                                                             \
+    T a = row[0];                                                                                  \
+    for (int64_t i = 0, end, place = 0; i < count; i = end) {                                      \
+      int some = inner != 1;                                                                       \
+      end = count - i < BLOCK ? count : i + BLOCK;                                                 \
+      for (int64_t k = i; inner == 1 && k < end; k++) {                                            \
+        T x = row[k];                                                                              \
+        some |= (wins);                                                                            \
+      }                                                                                            \
+      for (int64_t k = i; !some && k < end; k++)                                                   \
+        places[k] = place;                                                                         \
+      for (int64_t k = i; !some && out && k < end; k++)                                            \
+        out[k] = a;                                                                                \
+      for (int64_t k = i; some && k < end; k++) {                                                  \
+        T x = row[k * inner];                                                                      \
+        if (__builtin_expect(wins, 0)) /* rarely: a branch does not wait for `a` */                \
+          a = x, place = k;                                                                        \
+        places[k * inner] = place;                                                                 \
+        if (out)                                                                                   \
+          out[k * inner] = a;                                                                      \
+      }                                                                                            \
+    }                                                                                              \
+  }                                                                                                \
   static void running_##name##_##T(const rows *r, int64_t at, const void *from, void *to,          \
                                    int64_t *places) {                                              \
-    const T *row = from;                                                                           \
-    T *out = to, a = row[at];                                                                      \
-    for (int64_t i = 0, place = 0; i < r->count; i++, at += r->inner) {                            \
-      T x = row[at];                                                                               \
-      if (__builtin_expect(wins, 0)) /* rarely: a branch does not wait for `a` */                  \
-        a = x, place = i;                                                                          \
-      places[at] = place;                                                                          \
-      if (out)                                                                                     \
-        out[at] = a;                                                                               \
-    }                                                                                              \
+    const T *row = (const T *)from + at;                                                           \
+    T *out = to ? (T *)to + at : NULL;                                                             \
+    if (r->inner == 1)                                                                             \
+      running_each_##name##_##T(row, out, places + at, r->count, 1);                               \
+    else                                                                                           \
+      running_each_##name##_##T(row, out, places + at, r->count, r->inner);                        \
   }
 #define RUNNING(name, wins)                                                                        \
   EXTREME(name, float, wins) EXTREME(name, double, wins) EXTREME(name, int64_t, wins)

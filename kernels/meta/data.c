@@ -7,20 +7,31 @@ static const fnz_geometry *recorded(const fnzi_krn_call *call) {
 }
 
 /* --- bincount ---------------------------------------------------------------------------- */
+/* The greatest number, as if none had a sign. Signs of differences tell whether a block has a
+ * greater one, because not every processor compares 64 bits side by side. */
+static uint64_t greatest_of(const int64_t *values, int64_t count) {
+  enum { BLOCK = 64 };
+  uint64_t greatest = 0;
+  for (int64_t i = 0, end; i < count && greatest <= INT64_MAX; i = end) {
+    uint64_t signs = 0;
+    end = count - i < BLOCK ? count : i + BLOCK;
+    for (int64_t k = i; k < end; k++)
+      signs |= (uint64_t)values[k] | (greatest - (uint64_t)values[k]);
+    for (int64_t k = i; signs >> 63 && k < end; k++)
+      greatest = (uint64_t)values[k] > greatest ? (uint64_t)values[k] : greatest;
+  }
+  return greatest;
+}
+
 fnz_status fnzi_meta_bincount_read(fnzi_krn_call *call, const int64_t **out, int64_t *most) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   const void *data;
   FNZ_TRY(fnzi_krn_dense_get_as(call, self, FNZ_I64, &data));
   const int64_t count = fnzi_krn_array_numel(self), limit = INT64_C(1) << 40;
-  int64_t least = 0, greatest = -1;
   *out = data;
-  for (int64_t i = 0; i < count; i++) {
-    int64_t v = (*out)[i];
-    least = v < least ? v : least;
-    greatest = v > greatest ? v : greatest;
-  }
-  *most = greatest + 1;
-  for (int64_t i = 0; (least < 0 || greatest >= limit) && i < count; i++) {
+  const uint64_t greatest = greatest_of(data, count);
+  *most = count ? (int64_t)(greatest + 1) : 0;
+  for (int64_t i = 0; greatest >= (uint64_t)limit && i < count; i++) {
     int64_t v = (*out)[i];
     if (v < 0 || v >= limit)
       return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
