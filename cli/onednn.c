@@ -36,6 +36,7 @@
   ROW(dnnl_status_t, dnnl_memory_create,                                                           \
       (dnnl_memory_t * a, const dnnl_memory_desc_t *b, dnnl_engine_t c, void *d), (a, b, c, d))    \
   ROW(dnnl_status_t, dnnl_memory_destroy, (dnnl_memory_t a), (a))                                  \
+  ROW(dnnl_status_t, dnnl_memory_set_data_handle, (dnnl_memory_t a, void *b), (a, b))              \
   ROW(dnnl_status_t, dnnl_memory_desc_init_by_strides,                                             \
       (dnnl_memory_desc_t * a, int b, const dnnl_dims_t c, dnnl_data_type_t d,                     \
        const dnnl_dims_t e),                                                                       \

@@ -13,8 +13,8 @@ typedef struct fnzi_cpu_conv_operands {
 } fnzi_cpu_conv_operands;
 
 /* --- conv_onednn.c: oneDNN's primitives for one shape of convolution
- * ------------------------------- Immutable once made; several threads may execute one plan, each
- * with scratch memory of its own. Weights in the plan's layout may be kept for as long as the
+ * ------------------------------- Several threads may execute one plan, each in a lane and with
+ * scratch memory of its own. Weights in the plan's layout may be kept for as long as the
  * weights stay what they are. */
 typedef struct fnzi_cpu_conv_plan fnzi_cpu_conv_plan;
 
@@ -27,9 +27,11 @@ typedef struct fnzi_cpu_conv_bytes {
 /* out: NULL when oneDNN has no implementation for these numbers; ends with
  * fnzi_cpu_conv_plan_end(). */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_plan_make(fnz_context *ctx, const fnzi_meta_conv *c,
-                                                  bool has_bias, fnzi_cpu_conv_plan **out);
+                                                  bool has_bias, int lanes,
+                                                  fnzi_cpu_conv_plan **out);
 void fnzi_cpu_conv_plan_end(fnz_context *ctx, fnzi_cpu_conv_plan *p);
-bool fnzi_cpu_conv_plan_serves(const fnzi_cpu_conv_plan *p, const fnzi_meta_conv *c, bool has_bias);
+bool fnzi_cpu_conv_plan_serves(const fnzi_cpu_conv_plan *p, const fnzi_meta_conv *c, bool has_bias,
+                               int lanes);
 fnzi_cpu_conv_bytes fnzi_cpu_conv_plan_bytes(const fnzi_cpu_conv_plan *p);
 
 /* Says that a weight in the layout of one plan is in that of the other. */
@@ -40,7 +42,7 @@ int fnzi_cpu_conv_plan_weight(const fnzi_cpu_conv_plan *p, const float *weight, 
                               void *scratch);
 /* The weight in the plan's layout. */
 int fnzi_cpu_conv_plan_run(const fnzi_cpu_conv_plan *p, const fnzi_cpu_conv_operands *o,
-                           void *scratch);
+                           void *scratch, int lane);
 /* Converts such a status to an fnz_status. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_plan_judge(fnz_context *ctx, int status);
 

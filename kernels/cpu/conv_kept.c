@@ -2,6 +2,7 @@
  * convolutions. The plan that was not used for the longest time makes room for a new one. And
  * weights in another order, kept by a call that runs again. */
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/special_reals.h"
 
 enum { MOST_KEPT = 256 };
 
@@ -46,17 +47,18 @@ static size_t make_room(fnz_context *ctx, kept *k) {
 
 fnz_status fnzi_cpu_conv_kept(fnzi_krn_call *call, const fnzi_meta_conv *c, bool has_bias,
                               const fnzi_cpu_conv_plan **out) {
+  const int lanes = fnzi_cpu_lanes(call);
   fnzi_cpu_conv_plan *made;
   kept *k;
   *out = NULL;
   FNZ_TRY(conv_kept_open(call, &k));
   for (size_t i = 0; i < k->count; i++)
-    if (fnzi_cpu_conv_plan_serves(k->plans[i], c, has_bias)) {
+    if (fnzi_cpu_conv_plan_serves(k->plans[i], c, has_bias, lanes)) {
       k->used[i] = ++k->clock;
       *out = k->plans[i];
       return FNZ_OK;
     }
-  FNZ_TRY(fnzi_cpu_conv_plan_make(call->ctx, c, has_bias, &made));
+  FNZ_TRY(fnzi_cpu_conv_plan_make(call->ctx, c, has_bias, lanes, &made));
   if (!made)
     return FNZ_OK;
   size_t at = make_room(call->ctx, k);

@@ -15,9 +15,13 @@
       return dnnl_status_;                                                                         \
   } while (0)
 
+enum { PLACES = 5 }; /* x, weight, y, bias, scratch */
+
 struct fnzi_cpu_conv_plan {
   fnzi_meta_conv conv;
   bool has_bias;
+  int lanes;
+  dnnl_memory_t *memories; /* PLACES for each lane: to make them takes as long as a small part */
   dnnl_engine_t engine;
   dnnl_stream_t stream;
   dnnl_primitive_t primitive, reorder; /* reorder: of the weight; NULL: it is as it should be */
@@ -26,6 +30,10 @@ struct fnzi_cpu_conv_plan {
 };
 
 void fnzi_cpu_conv_plan_end(fnz_context *ctx, fnzi_cpu_conv_plan *p) {
+  for (int i = 0; p->memories && i < p->lanes * PLACES; i++)
+    if (p->memories[i])
+      dnnl_memory_destroy(p->memories[i]);
+  fnzi_free(ctx, p->memories, (size_t)(p->lanes * PLACES) * sizeof *p->memories);
   if (p->reorder)
     dnnl_primitive_destroy(p->reorder);
   if (p->primitive)
@@ -140,6 +148,13 @@ static dnnl_status_t create_with(fnzi_cpu_conv_plan *p, const_dnnl_primitive_att
   return conv_onednn_finish(p, desc, &p->reorder);
 }
 
+static dnnl_status_t create_memories(fnzi_cpu_conv_plan *p) {
+  const dnnl_memory_desc_t *const of[PLACES] = {&p->x, &p->weight, &p->y, &p->bias, &p->scratch};
+  for (int i = 0; i < p->lanes * PLACES; i++)
+    DNNL_TRY(dnnl_memory_create(&p->memories[i], of[i % PLACES], p->engine, DNNL_MEMORY_NONE));
+  return dnnl_success;
+}
+
 static dnnl_status_t create(void *user) {
   fnzi_cpu_conv_plan *p = user;
   dnnl_primitive_attr_t attr;
@@ -150,7 +165,7 @@ static dnnl_status_t create(void *user) {
   if (status == dnnl_success)
     status = create_with(p, attr);
   dnnl_primitive_attr_destroy(attr);
-  return status;
+  return status == dnnl_success ? create_memories(p) : status;
 }
 
 /* If oneDNN cannot compute it, that is no failure: *done is false. */
@@ -165,14 +180,21 @@ static fnz_status judge(fnz_context *ctx, dnnl_status_t status, bool *done) {
 }
 
 fnz_status fnzi_cpu_conv_plan_make(fnz_context *ctx, const fnzi_meta_conv *c, bool has_bias,
-                                   fnzi_cpu_conv_plan **out) {
+                                   int lanes, fnzi_cpu_conv_plan **out) {
+  const size_t bytes = (size_t)(lanes * PLACES) * sizeof(dnnl_memory_t);
   fnzi_cpu_conv_plan *p = fnzi_resize(ctx, NULL, 0, sizeof *p);
   bool done;
   *out = NULL;
   if (!p)
     return fnzi_no_memory(ctx);
   memset(p, 0, sizeof *p);
-  p->conv = *c, p->has_bias = has_bias;
+  p->conv = *c, p->has_bias = has_bias, p->lanes = lanes;
+  p->memories = fnzi_resize(ctx, NULL, 0, bytes);
+  if (!p->memories) {
+    fnzi_cpu_conv_plan_end(ctx, p);
+    return fnzi_no_memory(ctx);
+  }
+  memset(p->memories, 0, bytes);
   fnz_status status = judge(ctx, fnzi_cpu_onednn_guard(create, p), &done);
   if (done)
     *out = p;
@@ -185,13 +207,13 @@ static bool same_sizes(const int64_t *a, const int64_t *b) {
   return memcmp(a, b, FNZI_CONV_MAX_SPATIAL * sizeof *a) == 0;
 }
 
-bool fnzi_cpu_conv_plan_serves(const fnzi_cpu_conv_plan *p, const fnzi_meta_conv *c,
-                               bool has_bias) {
+bool fnzi_cpu_conv_plan_serves(const fnzi_cpu_conv_plan *p, const fnzi_meta_conv *c, bool has_bias,
+                               int lanes) {
   const fnzi_meta_conv *own = &p->conv;
-  return own->in_channels == c->in_channels && own->out_channels == c->out_channels &&
-         p->has_bias == has_bias && own->spatial == c->spatial &&
-         own->transposed == c->transposed && own->batch == c->batch && own->groups == c->groups &&
-         same_sizes(own->in, c->in) && same_sizes(own->out, c->out) &&
+  return p->lanes >= lanes && own->in_channels == c->in_channels &&
+         own->out_channels == c->out_channels && p->has_bias == has_bias &&
+         own->spatial == c->spatial && own->transposed == c->transposed && own->batch == c->batch &&
+         own->groups == c->groups && same_sizes(own->in, c->in) && same_sizes(own->out, c->out) &&
          same_sizes(own->kernel, c->kernel) && same_sizes(own->stride, c->stride) &&
          same_sizes(own->dilation, c->dilation) && same_sizes(own->left, c->left) &&
          same_sizes(own->right, c->right);
@@ -207,71 +229,72 @@ fnzi_cpu_conv_bytes fnzi_cpu_conv_plan_bytes(const fnzi_cpu_conv_plan *p) {
 }
 
 /* --- Executing --------------------------------------------------------------------------- */
-typedef struct place {
-  int arg;
-  const dnnl_memory_desc_t *desc;
-  const void *data;
-} place;
-
-enum { MOST_PLACES = 5 };
-
 typedef struct work {
   const fnzi_cpu_conv_plan *plan;
-  dnnl_primitive_t primitive;
-  place places[MOST_PLACES];
-  int count;
+  const void *from, *to; /* of a reorder */
+  const fnzi_cpu_conv_operands *operands;
   void *scratch;
+  int lane;
 } work;
 
-static dnnl_status_t attach(const work *all, dnnl_memory_t *memories, dnnl_exec_arg_t *args) {
-  for (int i = 0; i < all->count; i++) {
-    union {
-      const void *in;
-      void *out;
-    } unconst = {all->places[i].data}; /* of what oneDNN reads only */
-    DNNL_TRY(dnnl_memory_create(&memories[i], all->places[i].desc, all->plan->engine, unconst.out));
-    args[i] = (dnnl_exec_arg_t){all->places[i].arg, memories[i]};
-  }
-  return dnnl_success;
+/* oneDNN's memory takes a pointer that it may write through, of what it reads only, too. */
+static void *writable(const void *data) {
+  union {
+    const void *in;
+    void *out;
+  } unconst = {data};
+  return unconst.out;
 }
 
-static dnnl_status_t execute(void *user) {
-  work *all = user;
-  dnnl_memory_t memories[MOST_PLACES] = {NULL};
-  dnnl_exec_arg_t args[MOST_PLACES];
-  if (dnnl_memory_desc_get_size(&all->plan->scratch))
-    all->places[all->count++] = (place){DNNL_ARG_SCRATCHPAD, &all->plan->scratch, all->scratch};
-  dnnl_status_t status = attach(all, memories, args);
+static dnnl_status_t convolve(void *user) {
+  static const int names[PLACES] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS,
+                                    DNNL_ARG_SCRATCHPAD};
+  const work *all = user;
+  const fnzi_cpu_conv_plan *p = all->plan;
+  const fnzi_cpu_conv_operands *o = all->operands;
+  const void *const data[PLACES] = {o->x, o->weight, o->y, o->bias, all->scratch};
+  dnnl_exec_arg_t args[PLACES];
+  int count = 0;
+  for (int i = 0; i < PLACES; i++) {
+    dnnl_memory_t memory = p->memories[all->lane * PLACES + i];
+    if (names[i] == DNNL_ARG_BIAS && !p->has_bias)
+      continue;
+    DNNL_TRY(dnnl_memory_set_data_handle(memory, writable(data[i])));
+    args[count++] = (dnnl_exec_arg_t){names[i], memory};
+  }
+  return dnnl_primitive_execute(p->primitive, p->stream, count, args);
+}
+
+static dnnl_status_t reorder(void *user) {
+  enum { FROM, TO, SCRATCH, COUNT };
+  const work *all = user;
+  const fnzi_cpu_conv_plan *p = all->plan;
+  dnnl_memory_t m[COUNT] = {NULL};
+  dnnl_status_t status = dnnl_memory_create(&m[FROM], &p->plain, p->engine, writable(all->from));
   if (status == dnnl_success)
-    status = dnnl_primitive_execute(all->primitive, all->plan->stream, all->count, args);
-  for (int i = 0; i < MOST_PLACES; i++)
-    if (memories[i])
-      dnnl_memory_destroy(memories[i]);
+    status = dnnl_memory_create(&m[TO], &p->weight, p->engine, writable(all->to));
+  if (status == dnnl_success)
+    status = dnnl_memory_create(&m[SCRATCH], &p->scratch, p->engine, all->scratch);
+  const dnnl_exec_arg_t args[COUNT] = {
+      {DNNL_ARG_FROM, m[FROM]}, {DNNL_ARG_TO, m[TO]}, {DNNL_ARG_SCRATCHPAD, m[SCRATCH]}};
+  if (status == dnnl_success)
+    status = dnnl_primitive_execute(p->reorder, p->stream, COUNT, args);
+  for (int i = 0; i < COUNT; i++)
+    if (m[i])
+      dnnl_memory_destroy(m[i]);
   return status;
 }
 
 int fnzi_cpu_conv_plan_weight(const fnzi_cpu_conv_plan *p, const float *weight, void *out,
                               void *scratch) {
-  work all = {p,
-              p->reorder,
-              {{DNNL_ARG_FROM, &p->plain, weight}, {DNNL_ARG_TO, &p->weight, out}},
-              2,
-              scratch};
-  return (int)fnzi_cpu_onednn_guard(execute, &all);
+  work all = {.plan = p, .from = weight, .to = out, .scratch = scratch};
+  return (int)fnzi_cpu_onednn_guard(reorder, &all);
 }
 
 int fnzi_cpu_conv_plan_run(const fnzi_cpu_conv_plan *p, const fnzi_cpu_conv_operands *o,
-                           void *scratch) {
-  work all = {p,
-              p->primitive,
-              {{DNNL_ARG_SRC, &p->x, o->x},
-               {DNNL_ARG_WEIGHTS, &p->weight, o->weight},
-               {DNNL_ARG_DST, &p->y, o->y}},
-              3,
-              scratch};
-  if (p->has_bias)
-    all.places[all.count++] = (place){DNNL_ARG_BIAS, &p->bias, o->bias};
-  return (int)fnzi_cpu_onednn_guard(execute, &all);
+                           void *scratch, int lane) {
+  work all = {.plan = p, .operands = o, .scratch = scratch, .lane = lane};
+  return (int)fnzi_cpu_onednn_guard(convolve, &all);
 }
 
 fnz_status fnzi_cpu_conv_plan_judge(fnz_context *ctx, int status) {

@@ -175,7 +175,7 @@ static void conv_parts_convolve(const void *user, int64_t at, int lane) {
     o.weight = r->weight_room + (size_t)weight * r->room.weight;
   if (r->bias)
     o.bias = r->bias + (r->by_channels ? r->part[k].y : 0);
-  note(r, lane, fnzi_cpu_conv_plan_run(r->part[k].plan, &o, scratch));
+  note(r, lane, fnzi_cpu_conv_plan_run(r->part[k].plan, &o, scratch, lane));
   if (r->y_bytes)
     put_channels(r, channels, y);
 }
