@@ -237,7 +237,7 @@ typedef struct work {
   int lane;
 } work;
 
-/* oneDNN's memory takes a pointer that it may write through, of what it reads only, too. */
+/* oneDNN's memory takes a pointer that it may write through, for its inputs too. */
 static void *writable(const void *data) {
   union {
     const void *in;
