@@ -1,5 +1,6 @@
 /* bins.c - elements counted into bins, and numbers of places: histc, bincount, repeat_interleave of
  * a tensor, tril_indices and triu_indices, frexp. */
+#include "kernels/cpu/fold.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/meta/bins.h"
 #include "kernels/cpu/recording.h"
@@ -23,23 +24,29 @@ static fnz_status check_range(const fnzi_krn_call *call, double low, double high
       "no range goes from min %g to max %g; both must be finite, min not above max", low, high);
 }
 
+static double bins_extreme(fnzi_fold_kind kind, const fnzi_cpu_reals *x, int64_t count) {
+  const fnzi_fold *fold = fnzi_cpu_fold_find(kind, x->f ? FNZ_F32 : FNZ_F64);
+  float single;
+  double real;
+  fold->start(x->f ? (void *)&single : (void *)&real, 1);
+  fold->row(x->f ? (void *)&single : (void *)&real, x->f ? (const void *)x->f : x->d, count);
+  return x->f ? (double)single : real;
+}
+
 /* From the smallest element to the largest where the arguments say no range; an empty range is
  * widened by one to each side. */
 static fnz_status find_range(const fnzi_krn_call *call, const fnzi_cpu_reals *x, int64_t count,
                              double *low, double *high) {
   *low = fnzi_krn_named_float(call, "min", 0);
   *high = fnzi_krn_named_float(call, "max", 0);
-  for (int64_t i = 0; *low == *high && i < count; i++)
-    if (!isfinite(fnzi_cpu_real_at(x, i)))
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                  "element %lld of self is not finite; give min and max",
-                                  (long long)i);
   if (*low == *high && count > 0) {
-    *low = *high = fnzi_cpu_real_at(x, 0);
-    for (int64_t i = 1; i < count; i++) {
-      *low = fmin(*low, fnzi_cpu_real_at(x, i));
-      *high = fmax(*high, fnzi_cpu_real_at(x, i));
-    }
+    *low = bins_extreme(FNZI_FOLD_amin, x, count);
+    *high = bins_extreme(FNZI_FOLD_amax, x, count);
+    for (int64_t i = 0; !(isfinite(*low) && isfinite(*high)) && i < count; i++)
+      if (!isfinite(fnzi_cpu_real_at(x, i)))
+        return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                    "element %lld of self is not finite; give min and max",
+                                    (long long)i);
   }
   if (*low == *high)
     *low -= 1, *high += 1;
