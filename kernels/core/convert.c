@@ -84,6 +84,13 @@ void fnzi_krn_choose_row(const fnzi_krn_choice *c, size_t cell, int64_t count) {
       fnzi_krn_rows_for(fnzi_krn_isa_best())->choices[k](c, count);
 }
 
+/* The compiler knows most sizes: a call for each element would take longer than the conversion. */
+static inline __attribute__((always_inline)) void convert_clear(char *to, int64_t stride,
+                                                                size_t bytes, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    memset(to + i * stride, 0, bytes);
+}
+
 /* Imaginary parts: carried along from complex to complex, zero from real to complex. */
 static void convert_imaginary(const fnzi_krn_conversion *c, char *dst, const char *src,
                               int64_t count) {
@@ -93,8 +100,12 @@ static void convert_imaginary(const fnzi_krn_conversion *c, char *dst, const cha
     run_pair(&parts, dst + to_bytes, src + fnzi_dtype(parts.from)->bytes, count);
     return;
   }
-  for (int64_t i = 0; i < count; i++)
-    memset(dst + to_bytes + i * c->to_stride, 0, to_bytes);
+  if (to_bytes == sizeof(float))
+    convert_clear(dst + to_bytes, c->to_stride, sizeof(float), count);
+  else if (to_bytes == sizeof(double))
+    convert_clear(dst + to_bytes, c->to_stride, sizeof(double), count);
+  else
+    convert_clear(dst + to_bytes, c->to_stride, to_bytes, count);
 }
 
 void fnzi_krn_convert(const fnzi_krn_conversion *c, void *to, const void *from, int64_t count) {
