@@ -85,8 +85,7 @@ void fnzi_krn_choose_row(const fnzi_krn_choice *c, size_t cell, int64_t count) {
 }
 
 /* The compiler knows most sizes: a call for each element would take longer than the conversion. */
-static inline __attribute__((always_inline)) void convert_clear(char *to, int64_t stride,
-                                                                size_t bytes, int64_t count) {
+static inline void convert_clear(char *to, int64_t stride, size_t bytes, int64_t count) {
   for (int64_t i = 0; i < count; i++)
     memset(to + i * stride, 0, bytes);
 }
