@@ -51,13 +51,20 @@ VALUE WORD power(WORD base, WORD exponent) {
 VALUE WORD divisor(WORD a, WORD b) {
   a = a < 0 ? WRAP(0, -, a) : a;
   b = b < 0 ? WRAP(0, -, b) : b;
-  while (a != 0) {
-    bool is_small = a == (int32_t)a && b == (int32_t)b; /* quicker */
-    WORD rest = is_small ? (int32_t)b % (int32_t)a : b % a;
+  while (a != 0 && (a != (int32_t)a || b != (int32_t)b)) {
+    WORD rest = b % a;
     b = a;
     a = rest;
   }
-  return b;
+  uint32_t x = (uint32_t)a, y = (uint32_t)b; /* divided quicker; if a is 0, b is the result */
+  if (a == 0)
+    return b;
+  while (x != 0) {
+    uint32_t rest = y % x;
+    y = x;
+    x = rest;
+  }
+  return (WORD)y;
 }
 
 VALUE WORD multiple(WORD a, WORD b) {
