@@ -49,6 +49,7 @@ static fnz_status add_point(builder *m, const fnzi_krn_call *call, uint16_t *out
   wide.through = FNZ_DTYPE_COUNT;
   fnzi_tile_ins ins = {.kind = FNZI_TILE_INS_RUN,
                        .run = code.run,
+                       .run_same = code.run_same,
                        .links = code.links,
                        .point = code.row,
                        .compute = (uint8_t)code.compute,

@@ -222,6 +222,49 @@ static void choose_kind(fnzi_tile_program *t, uint32_t k) {
     slot->last = FNZI_TILE_ALWAYS;
 }
 
+/* --- Operands that are one element --------------------------------------------------------------
+ */
+/* Whether an instruction takes one element of the slot as its operand, or does not read it. */
+static bool takes_one(const fnzi_tile_ins *ins, uint16_t slot, bool chained) {
+  bool reads = false;
+  for (uint32_t k = 0; k < ins->arity; k++)
+    reads = reads || ins->in[k] == slot;
+  return !reads || (ins->run_same && !chained);
+}
+
+/* Whether no instruction needs copies of the element. Results are not in its memory, which the
+ * proof of the plan says: they would be read through another map. */
+static bool is_read_as_one(const fnzi_tile_program *t, const fnzi_tile_lane *lane) {
+  for (uint32_t i = 0, end = 0; i < t->nins; i++) {
+    end = t->ins[i].chain ? i + t->ins[i].chain->count : end;
+    if (!takes_one(&t->ins[i], lane->slot, i < end))
+      return false;
+  }
+  return true;
+}
+
+/* Numbers, and operands that are the same along each row. Copies of them would be written for each
+ * row, and read by each vector. */
+static void find_same(fnzi_tile_program *t) {
+  for (uint32_t k = 0; k < t->nlanes && !t->row && !t->by_panels; k++) {
+    fnzi_tile_lane *lane = &t->lanes[k];
+    if (!lane->fills || !is_read_as_one(t, lane))
+      continue;
+    lane->kind = FNZI_TILE_LANE_DIRECT;
+    lane->same = t->slots[lane->slot].is_memory = true;
+  }
+  for (uint32_t i = 0, end = 0; i < t->nins; i++) {
+    fnzi_tile_ins *ins = &t->ins[i];
+    end = ins->chain ? i + ins->chain->count : end;
+    for (uint32_t k = 0; k < ins->arity && i >= end && ins->run_same; k++) {
+      bool is_one = t->slots[ins->in[k]].constants != NULL;
+      for (uint32_t l = 0; l < t->nlanes; l++)
+        is_one = is_one || (t->lanes[l].same && t->lanes[l].slot == ins->in[k]);
+      ins->same |= (uint8_t)(is_one << k);
+    }
+  }
+}
+
 /* --- Registers ----------------------------------------------------------------------------------
  */
 typedef struct file {
@@ -344,6 +387,7 @@ fnz_status fnzi_tile_arrange(fnz_context *ctx, fnzi_tile_program *t, const fnz_g
   transpose(t);
   for (uint32_t k = 0; k < t->nlanes; k++)
     choose_kind(t, k);
+  find_same(t);
   if (t->row)
     find_steps(t);
   FNZ_TRY(allocate_registers(ctx, t));

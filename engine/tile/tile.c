@@ -187,6 +187,10 @@ static void run_ins(const walk *w, const fnzi_tile_ins *ins, const piece *p, int
   const void *in[FNZI_POINT_OPERANDS];
   for (uint32_t k = 0; k < ins->arity; k++)
     in[k] = element_of(w, ins->in[k], p, from);
+  if (ins->same) {
+    ins->run_same(out, in, ins->same, count);
+    return;
+  }
   if (ins->kind == FNZI_TILE_INS_RUN) {
     ins->run(out, in, count);
     return;
@@ -314,7 +318,8 @@ static void run_steps(walk *w, int64_t count) {
   for (int64_t element = 0; element < count; element += t->step) {
     for (uint32_t k = 0; k < t->nlanes && element; k++)
       if (t->lanes[k].kind == FNZI_TILE_LANE_DIRECT)
-        w->slots[t->lanes[k].slot] = address(w, &t->lanes[k]) + element * t->lanes[k].cell;
+        w->slots[t->lanes[k].slot] =
+            address(w, &t->lanes[k]) + (t->lanes[k].same ? 0 : element * t->lanes[k].cell);
     run_instructions(w, 0, t->nins,
                      &(piece){0, 0, count - element < t->step ? count - element : t->step});
   }

@@ -75,6 +75,7 @@ typedef struct fnzi_tile_lane {
   uint16_t slot;
   uint8_t kind;
   bool of_rows;    /* it has an element for each row */
+  bool same;       /* DIRECT: it is one element, which is read where it is */
   bool fills;      /* LOADS: one element is repeated for the whole tile */
   bool stores;     /* it is a result */
   bool transposed; /* LOADS: dense across the rows of a tile */
@@ -110,6 +111,7 @@ typedef struct fnzi_tile_chain {
 
 typedef struct fnzi_tile_ins {
   fnzi_meta_point_fn *run;
+  fnzi_meta_same_fn *run_same;  /* RUN: with operands that are one element; NULL: there is none */
   const fnzi_meta_links *links; /* RUN: as a link of a chain; NULL: cannot be one */
   const fnzi_tile_chain *chain; /* the chain that starts with this instruction; NULL */
   const fnzi_tile_row *row;     /* ROW */
@@ -118,6 +120,7 @@ typedef struct fnzi_tile_ins {
   uint8_t compute;  /* RUN: the dtype in which it computes */
   uint8_t to, from; /* conversions: dtypes */
   uint8_t arity;
+  uint8_t same; /* RUN: bits of operands that are one element */
   bool of_rows; /* over the scalars of rows */
   uint16_t out, in[FNZI_POINT_OPERANDS];
 } fnzi_tile_ins;

@@ -18,6 +18,7 @@ typedef struct fnzi_cpu_point {
   fnz_dtype out; /* of the result: the class, FNZ_BOOL, or the real type of a complex class */
   fnzi_point_fn *run;
   const fnzi_meta_links *links; /* NULL: it is none */
+  fnzi_meta_same_fn *run_same;  /* NULL: there is none */
 } fnzi_cpu_point;
 
 /* End with a row whose name is NULL. In every instruction set the same rows, with the same bits. */

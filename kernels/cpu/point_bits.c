@@ -15,15 +15,15 @@
 #undef HALF_BITS
 
 #define END_OF_ROWS                                                                                \
-  { NULL, 0, 0, false, FNZ_BOOL, NULL, NULL }
+  { NULL, 0, 0, false, FNZ_BOOL, NULL, NULL, NULL }
 #define HALF_BITS(name, arity, value)                                                              \
-  {#name, arity, FNZI_POINT_PLAIN, false, FNZ_F16, run_##name, NULL},
+  {#name, arity, FNZI_POINT_PLAIN, false, FNZ_F16, run_##name, NULL, NULL},
 const fnzi_cpu_point FNZI_ISA_NAME(fnzi_cpu_points_f16)[] = {
 #include "kernels/point.def"
     END_OF_ROWS};
 #undef HALF_BITS
 #define HALF_BITS(name, arity, value)                                                              \
-  {#name, arity, FNZI_POINT_PLAIN, false, FNZ_BF16, run_##name, NULL},
+  {#name, arity, FNZI_POINT_PLAIN, false, FNZ_BF16, run_##name, NULL, NULL},
 const fnzi_cpu_point FNZI_ISA_NAME(fnzi_cpu_points_bf16)[] = {
 #include "kernels/point.def"
     END_OF_ROWS};

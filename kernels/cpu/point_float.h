@@ -41,10 +41,15 @@
 #endif
 #undef ANY
 
+#define SAME_BOOL(name) NULL
+#define SAME_SAME(name) same_##name
+#define SAME_KEPT       SAME_SAME
 const fnzi_cpu_point NAME[] = {
-#define FLOAT(name, arity, out, value)                         LINKED(name, arity, PLAIN, out, HAS_LINKS_##out(name))
-#define ANY(name, arity, out, check, value)                    FLOAT(name, arity, out, value)
-#define LONE(name, arity, out, value)                          ENTRY(name, arity, PLAIN, out)
-#define MAPPED(name, arity, before, function, accuracy, after) ENTRY(name, arity, PLAIN, SAME)
+#define FLOAT(name, arity, out, value)                                                             \
+  LINKED(name, arity, PLAIN, out, HAS_LINKS_##out(name), SAME_##out(name))
+#define ANY(name, arity, out, check, value) FLOAT(name, arity, out, value)
+#define LONE(name, arity, out, value)       ENTRY(name, arity, PLAIN, out)
+#define MAPPED(name, arity, before, function, accuracy, after)                                     \
+  LINKED(name, arity, PLAIN, SAME, NULL, same_##name)
 #include "kernels/point.def"
     END_OF_ROWS};

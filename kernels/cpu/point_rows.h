@@ -31,8 +31,8 @@
 #define IS_KEPT_REAL                                 false
 
 /* Rows of the table. */
-#define ENTRY(name, arity, check, out) LINKED(name, arity, check, out, NULL)
-#define LINKED(name, arity, check, out, links)                                                     \
-  {#name, arity, FNZI_POINT_##check, IS_KEPT_##out, OUT_DTYPE_##out, run_##name, links},
+#define ENTRY(name, arity, check, out) LINKED(name, arity, check, out, NULL, NULL)
+#define LINKED(name, arity, check, out, links, run_same)                                           \
+  {#name, arity, FNZI_POINT_##check, IS_KEPT_##out, OUT_DTYPE_##out, run_##name, links, run_same},
 #define END_OF_ROWS                                                                                \
-  { NULL, 0, 0, false, FNZ_BOOL, NULL, NULL }
+  { NULL, 0, 0, false, FNZ_BOOL, NULL, NULL, NULL }

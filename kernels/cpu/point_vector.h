@@ -248,30 +248,62 @@ static inline vector f_nextafter(vector x, vector y) {
 #define N              vector
 
 /* --- Loops -------------------------------------------------------------------------------- */
+/* Vectors of operands that are one element, and how far the vectors of all operands are apart. */
+typedef struct vector_steps {
+  T one[4][LANES];
+  int64_t steps[4];
+} vector_steps;
+
+static const int64_t whole_steps[4] = {LANES, LANES, LANES, LANES};
+
+/* Points operands that are one element, as `same` says, to a vector of it. */
+static inline const int64_t *repeat_same(vector_steps *v, const T **p, uint32_t same, int arity) {
+  for (int k = 0; k < 4; k++) {
+    v->steps[k] = k < arity && same >> k & 1 ? 0 : LANES;
+    if (v->steps[k] != 0)
+      continue;
+    const T one = *p[k];
+    for (int i = 0; i < LANES; i++)
+      v->one[k][i] = one;
+    p[k] = v->one[k];
+  }
+  return v->steps;
+}
+
 /* The loop of row `name`, once value_<name> is there. For a sum of two NaNs the compiler chooses
  * one as the result, by the order of the operands in its code. So one piece of code computes all
  * elements of a row, also the rest at the end, and the compiler may make no second copy of it. */
 #define RUN_VECTORS(name, arity)                                                                   \
-  static __attribute__((noinline)) void full_##name(T *o, const T *const *p, int64_t count) {      \
+  static __attribute__((noinline)) void full_##name(T *o, const T *const *p, const int64_t *steps, \
+                                                    int64_t count) {                               \
     const T *pa = p[0], *pb = p[1], *pc = p[2], *pd = p[3];                                        \
-    for (int64_t i = 0; i < count; i += LANES)                                                     \
-      put(o + i, value_##name(get(pa + i), get(pb + i), get(pc + i), get(pd + i)));                \
+    const int64_t sa = steps[0], sb = steps[1], sc = steps[2], sd = steps[3];                      \
+    for (int64_t i = 0; i < count; i += LANES) {                                                   \
+      put(o + i, value_##name(get(pa), get(pb), get(pc), get(pd)));                                \
+      pa += sa, pb += sb, pc += sc, pd += sd;                                                      \
+    }                                                                                              \
   }                                                                                                \
-  static void run_##name(void *out, const void *const *in, int64_t count) {                        \
+  static __attribute__((noinline)) void same_##name(void *out, const void *const *in,              \
+                                                    uint32_t same, int64_t count) {                \
     T *o = out, last[5][LANES];                                                                    \
     int64_t left = count % LANES, full = count - left;                                             \
+    vector_steps v;                                                                                \
     OPERANDS(arity)                                                                                \
     const T *p[] = {pa, pb, pc, pd};                                                               \
-    full_##name(o, p, full);                                                                       \
+    const int64_t *steps = same ? repeat_same(&v, p, same, arity) : whole_steps;                   \
+    full_##name(o, p, steps, full);                                                                \
     if (left == 0)                                                                                 \
       return;                                                                                      \
     for (int k = 0; k < 4; k++) {                                                                  \
       if (k < (arity))                                                                             \
-        put(last[k], get_some(p[k] + full, left));                                                 \
+        put(last[k], get_some(p[k] + (steps[k] ? full : 0), left));                                \
       p[k] = last[k < (arity) ? k : (arity)-1];                                                    \
     }                                                                                              \
-    full_##name(last[4], p, LANES);                                                                \
+    full_##name(last[4], p, whole_steps, LANES);                                                   \
     put_some(o + full, get(last[4]), left);                                                        \
+  }                                                                                                \
+  static void run_##name(void *out, const void *const *in, int64_t count) {                        \
+    same_##name(out, in, 0, count);                                                                \
   }
 #define VALUE_OF(name) static inline vector value_##name(vector a, vector b, vector c, vector d)
 #define VECTOR_LOOP(name, arity, value)                                                            \

@@ -464,6 +464,7 @@ static void narrow_code(const fnzi_krn_call *call, point *p, fnzi_meta_point_cod
   if (!p->narrow)
     return;
   code->run = p->narrow->run;
+  code->run_same = p->narrow->run_same;
   code->links = p->narrow->links;
   code->class_dtype = p->what.compute;
   code->out = p->narrow->out;
@@ -480,6 +481,7 @@ bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out) {
       p.row->check == FNZI_POINT_DIVIDES)
     return false;
   *out = (fnzi_meta_point_code){.run = p.rest ? p.rest->run : p.row->run,
+                                .run_same = p.rest ? NULL : p.row->run_same,
                                 .row = p.row->name,
                                 .compute = p.what.compute,
                                 .class_dtype = p.class_dtype,

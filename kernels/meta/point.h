@@ -10,6 +10,10 @@ enum { FNZI_POINT_OPERANDS = 4, FNZI_POINT_CHUNK = 512 };
 /* A dense loop over any number of elements; out may be one of the inputs. */
 typedef void fnzi_meta_point_fn(void *out, const void *const *in, int64_t count);
 
+/* The same, where each operand whose bit is in `same` is one element, which all elements of the
+ * result have. */
+typedef void fnzi_meta_same_fn(void *out, const void *const *in, uint32_t same, int64_t count);
+
 /* A row in a chain: rows one after another over a block of elements, with the first operand of each
  * in vector registers. Its function is called by the one before it. */
 typedef void fnzi_meta_link_fn(void);
@@ -61,6 +65,7 @@ typedef struct fnzi_meta_point_choice {
 /* A pointwise call taken apart, for who walks over the elements himself. */
 typedef struct fnzi_meta_point_code {
   fnzi_meta_point_fn *run;
+  fnzi_meta_same_fn *run_same;  /* NULL: there is none */
   const char *row;              /* its name */
   fnz_dtype compute;            /* the computing type of eager */
   fnz_dtype class_dtype;        /* the type that run reads */

@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * tile_test.c - groups over spaces of many tiles have the interpreter's bits: operands that
  * broadcast, are turned, have gaps, are of other types; results in the memory of operands; rows and
  * their numbers; threads.
@@ -399,6 +399,29 @@ START_TEST(rows_with_gaps_are_read_in_place) {
 }
 END_TEST
 
+/* One element for each row is read where it is, unless its memory is written, or a kernel needs
+ * copies of it. */
+START_TEST(elements_of_rows_are_not_copied) {
+  static const char *const programs[] = {
+      "fnz 1\nprogram(%x: f32[40,1001], %c: f32[40,1])\n{\n"
+      "  %o: f32[40,1001] = mul.Tensor(%c, %x)\n  return %o\n}\n",
+      "fnz 1\nprogram(%x: f64[40,203], %c: f64[40,1], %k: f64[1])\n{\n"
+      "  %m: f64[40,203] = addcmul(%c, %x, %k, value=2)\n"
+      "  %o: f64[40,203] = tanh(%m)\n  return %o\n}\n",
+      "fnz 1\nprogram(%x: f32[40,1000])\n{\n"
+      "  %c: f32[40,1] = slice_copy.Tensor(%x, 1, 0, 1)\n"
+      "  %o: f32[40,1000] = mul.Tensor(%x, %c)\n  return %o input_mutation \"x\"\n}\n",
+      "fnz 1\nprogram(%x: f32[40,1000], %c: f32[40,1])\n{\n"
+      "  %m: f32[40,1000] = mul.Tensor(%x, %c)\n  %g: bool[40,1000] = gt.Tensor(%m, %c)\n"
+      "  return %m, %g\n}\n"};
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  for (int threads = 1; threads <= 3; threads += 2)
+    verify_texts(ctx, programs, sizeof programs / sizeof *programs, threads);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* A number from outside, as all pieces of a row read it, takes as many elements as these have. */
 START_TEST(numbers_fill_short_rows) {
   static const int rows[] = {127, 128, 200, 511, 512, 513};
@@ -518,6 +541,7 @@ START_TEST(operand_sets_have_the_interpreters_bits) {
 END_TEST
 
 RUN_SUITE("tile", groups_have_the_interpreters_bits, overlapping_windows_are_read_anew,
-          rows_with_gaps_are_read_in_place, numbers_fill_short_rows,
-          numbers_of_rows_lie_where_their_readers_say, threads_change_no_bit,
-          operand_sets_have_the_interpreters_bits, sets_that_store_other_values_differ)
+          rows_with_gaps_are_read_in_place, elements_of_rows_are_not_copied,
+          numbers_fill_short_rows, numbers_of_rows_lie_where_their_readers_say,
+          threads_change_no_bit, operand_sets_have_the_interpreters_bits,
+          sets_that_store_other_values_differ)

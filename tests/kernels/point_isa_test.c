@@ -1,4 +1,4 @@
-/* checks: 5
+/* checks: 6
  * point_isa_test.c - rows of point.def for each instruction set that this processor has: an
  * element's bits depend on neither its neighbours nor its place nor the set. NaN is NaN. */
 #include "tests/kernels/point_draws.h"
@@ -33,6 +33,42 @@ static void check_neighbours(fnz_dtype class_dtype, const fnzi_cpu_point *row) {
     }
   }
 }
+
+/* An operand that is one element, as copies of it. */
+static void check_same(fnz_dtype class_dtype, const fnzi_cpu_point *row) {
+  static cells in[FNZI_POINT_OPERANDS], want, have;
+  size_t cell = fnzi_dtype(class_dtype)->bytes;
+  for (uint32_t same = 1; same < 1U << row->arity; same++) {
+    const void *operands[FNZI_POINT_OPERANDS];
+    int64_t count = 1 + (int64_t)(draw() % FNZI_POINT_CHUNK);
+    draw_operands(class_dtype, row, in);
+    for (uint32_t k = 0; k < row->arity; k++) {
+      operands[k] = in[k].bytes;
+      for (int64_t i = 1; i < count && same >> k & 1; i++)
+        memcpy(in[k].bytes + (size_t)i * cell, in[k].bytes, cell);
+    }
+    run(row, in, 0, count, cell, &want);
+    row->run_same(have.bytes, operands, same, count);
+    for (int64_t i = 0; i < count; i++)
+      ck_assert_msg(is_same(row->out, &want, i, &have, i), "%s of %s: element %lld", row->name,
+                    fnzi_dtype(class_dtype)->name, (long long)i);
+  }
+}
+
+START_TEST(one_element_is_as_copies_of_it) {
+  size_t rows = 0;
+  state = 3;
+  for (int isa = 0; isa <= (int)fnzi_krn_isa_best(); isa++)
+    for (size_t c = 0; c < 3; c++)
+      for (const fnzi_cpu_point *row = fnzi_cpu_point_rows((fnzi_krn_isa)isa, classes[c]);
+           row->name; row++)
+        if (row->run_same) {
+          check_same(classes[c], row);
+          rows++;
+        }
+  ck_assert_uint_gt(rows, 200);
+}
+END_TEST
 
 START_TEST(neighbours_do_not_matter) {
   size_t rows = 0;
@@ -205,5 +241,5 @@ START_TEST(large_angles_stay_alone) {
 }
 END_TEST
 
-RUN_SUITE("point isa", neighbours_do_not_matter, sets_do_not_matter, links_are_rows,
-          truths_choose_and_count, large_angles_stay_alone)
+RUN_SUITE("point isa", one_element_is_as_copies_of_it, neighbours_do_not_matter, sets_do_not_matter,
+          links_are_rows, truths_choose_and_count, large_angles_stay_alone)
