@@ -22,10 +22,51 @@ static int64_t key_of(const fnzi_cpu_rows *r, int64_t row, int64_t i) {
   return r->dtype == FNZ_F64 ? sort_real_key(real[at]) : whole[at];
 }
 
-/* The n-th key in order. Changes `keys`: keys of its digit stay, until all are equal. */
-static int64_t nth_key(int64_t *keys, int64_t count, int64_t nth) {
-  enum { BITS = 8, VALUES = 1 << BITS };
+/* Keys for which `is_less` holds come first, without branches; returns how many they are. */
+#define PART_KEYS(name, is_less)                                                                   \
+  static int64_t name(int64_t *keys, int64_t count, int64_t at) {                                  \
+    int64_t kept = 0;                                                                              \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      const int64_t key = keys[i];                                                                 \
+      keys[i] = keys[kept];                                                                        \
+      keys[kept] = key;                                                                            \
+      kept += (is_less);                                                                           \
+    }                                                                                              \
+    return kept;                                                                                   \
+  }
+PART_KEYS(part_less, key < at)
+PART_KEYS(part_equal, key == at)
+
+/* Finds the n-th of few keys: they are parted at one of them, again and again. False if they were
+ * parted badly; then fewer may be left. */
+static bool nth_of_few(int64_t **keys, int64_t *count, int64_t *nth, int64_t *found) {
+  for (int round = 0; round < 16; round++) {
+    int64_t a = (*keys)[0], b = (*keys)[*count / 2], c = (*keys)[*count - 1];
+    int64_t low = a < b ? a : b, high = a < b ? b : a, at = c < low ? low : c < high ? c : high;
+    int64_t less = part_less(*keys, *count, at);
+    if (*nth < less) {
+      *count = less;
+      continue;
+    }
+    int64_t upto = less + part_equal(*keys + less, *count - less, at);
+    *found = at;
+    if (*nth < upto) {
+      *nth -= less;
+      return true;
+    }
+    *keys += upto, *count -= upto, *nth -= upto;
+  }
+  return false;
+}
+
+/* The n-th key in order; *nth becomes how many equal ones are before it. Changes `keys`: keys of
+ * its digit stay, until all are equal or few. */
+static int64_t nth_key(int64_t *keys, int64_t count, int64_t *nth) {
+  enum { BITS = 8, VALUES = 1 << BITS, FEW = 1 << 12 };
+  int64_t found;
   for (;;) {
+    if (count <= FEW && nth_of_few(&keys, &count, nth, &found))
+      return found;
     int64_t least = keys[0], greatest = keys[0], counts[VALUES] = {0}, kept = 0;
     int shift = 0, digit = 0;
     for (int64_t i = 1; i < count; i++) {
@@ -38,8 +79,8 @@ static int64_t nth_key(int64_t *keys, int64_t count, int64_t nth) {
       shift++;
     for (int64_t i = 0; i < count; i++)
       counts[((uint64_t)keys[i] - (uint64_t)least) >> shift]++;
-    for (; nth >= counts[digit]; digit++)
-      nth -= counts[digit];
+    for (; *nth >= counts[digit]; digit++)
+      *nth -= counts[digit];
     for (int64_t i = 0; i < count; i++) {
       keys[kept] = keys[i];
       kept += ((uint64_t)keys[i] - (uint64_t)least) >> shift == (uint64_t)digit;
@@ -53,15 +94,9 @@ static void order_fill_pairs(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair 
     pairs[i] = (fnzi_cpu_pair){key_of(r, row, i), i};
 }
 
-/* The place of the n-th in order, whose key is this; equal ones in the order of their places. */
-static int64_t stable_place(const fnzi_cpu_rows *r, int64_t row, int64_t key, int64_t nth) {
-  const double *real = r->dtype == FNZ_F64 ? (const double *)r->data + row * r->length : NULL;
-  const int64_t *whole = (const int64_t *)r->data + row * r->length;
-  int64_t before = nth, i = 0;
-  for (int64_t k = 0; real && k < r->length; k++)
-    before -= sort_real_key(real[k]) < key;
-  for (int64_t k = 0; !real && k < r->length; k++)
-    before -= whole[k] < key;
+/* The place of an element of this key that so many are before. */
+static int64_t stable_place(const fnzi_cpu_rows *r, int64_t row, int64_t key, int64_t before) {
+  int64_t i = 0;
   for (; key_of(r, row, i) != key || before; i++)
     before -= key_of(r, row, i) == key;
   return i;
@@ -78,9 +113,10 @@ static int64_t median_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pai
     keys[i] = sort_real_key(((const double *)r->data)[row * r->length + i]);
     numbers -= keys[i] == INT64_MAX;
   }
-  int64_t nth = median_place(kind, numbers, r->length), key = nth_key(keys, r->length, nth);
+  int64_t nth = median_place(kind, numbers, r->length), before = nth;
+  int64_t key = nth_key(keys, r->length, &before);
   if (is_stable || r->dtype != FNZ_F64 || key != 0)
-    return stable_place(r, row, key, nth);
+    return stable_place(r, row, key, before);
   order_fill_pairs(r, row, pairs);
   fnzi_cpu_select_nth(pairs, r->length, nth);
   return pairs[nth].place;
