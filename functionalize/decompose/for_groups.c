@@ -14,7 +14,7 @@ static void batch_norm(fnzi_dec_steps *s) {
   fnzi_krn_array *x = GIVEN("input");
   /* A batch norm by given statistics. */
   bool trains = fnzi_op_param(s->call->op, "training") >= 0 && GIVEN_BOOL("training");
-  bool is_taken = !trains && RANK(x) > 2 && GIVEN("running_mean") && GIVEN("running_var") &&
+  bool is_taken = !trains && RANK(x) > 1 && GIVEN("running_mean") && GIVEN("running_var") &&
                   is_f32(GIVEN("input")) && is_f32(GIVEN("weight")) && is_f32(GIVEN("bias")) &&
                   is_f32(GIVEN("running_mean")) && is_f32(GIVEN("running_var"));
   if (!is_taken) {

@@ -9,11 +9,12 @@
 
 enum { BATCH = 2, CHANNELS = 5, PLANE = 33 };
 
-/* One call of `op`, whose last arguments are given, then relu. */
+/* One call of `op`, whose last arguments are given, then relu. A plane of 0: x has no planes. */
 static fnz_program *read_norm(const char *dtype, int plane, const char *op, const char *results,
                               const char *weights, const char *rest) {
   char text[2048], x[64], c[32];
-  snprintf(x, sizeof x, "%s[%d,%d,%d,%d]", dtype, BATCH, CHANNELS, plane, plane);
+  snprintf(x, sizeof x, plane ? "%s[%d,%d,%d,%d]" : "%s[%d,%d]", dtype, BATCH, CHANNELS, plane,
+           plane);
   snprintf(c, sizeof c, "%s[%d]", dtype, CHANNELS);
   snprintf(text, sizeof text,
            "fnz 1\nprogram(%%x: %s, %%w: %s, %%b: %s, %%m: %s, %%v: %s)\n{\n"
@@ -40,12 +41,13 @@ static float drawn(uint32_t *seed) {
 static fnz_arrays *draw(int64_t plane) {
   static const char *const names[] = {"w", "b", "m", "v"};
   const int64_t sizes[] = {BATCH, CHANNELS, plane, plane};
+  const int64_t count = BATCH * CHANNELS * (plane ? plane * plane : 1);
   fnz_arrays *inputs;
   uint32_t seed = 1;
   void *data;
   OK(ctx, fnz_arrays_create(ctx, &inputs));
-  OK(ctx, fnz_arrays_add(inputs, "x", FNZ_F32, 4, sizes, &data));
-  for (int64_t i = 0; i < BATCH * CHANNELS * plane * plane; i++)
+  OK(ctx, fnz_arrays_add(inputs, "x", FNZ_F32, plane ? 4 : 2, sizes, &data));
+  for (int64_t i = 0; i < count; i++)
     ((float *)data)[i] = i % 97 == 5 ? NAN : i % 97 == 7 ? -INFINITY : drawn(&seed);
   for (size_t k = 0; k < 4; k++) {
     OK(ctx, fnz_arrays_add(inputs, names[k], FNZ_F32, 1, &sizes[1], &data));
@@ -70,6 +72,7 @@ static void check_plane(int plane, const char *op, const char *results, const ch
 static void check(const char *op, const char *results, const char *weights, const char *rest) {
   check_plane(PLANE, op, results, weights, rest);
   check_plane(3, op, results, weights, rest);
+  check_plane(0, op, results, weights, rest);
 }
 
 START_TEST(norms_have_the_bits_of_the_kernel) {
