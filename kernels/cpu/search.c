@@ -73,8 +73,8 @@ static fnz_status search_record(fnzi_krn_call *call, const search *s, int64_t ns
 
 /* As found_at() does, with the same comparisons: with NaN another one first would find another
  * place. Without branches, which no processor foresees, so each search takes as many steps as the
- * longest; searches side by side do not wait for each other. */
-enum { SEARCHES = 4 };
+ * longest; searches side by side do not wait for each other. Registers hold fewer of wider types.
+ */
 #define FIND(T, goes_on, many)                                                                     \
   for (; count - i >= (many); i += (many)) {                                                       \
     int64_t low[many] = {0}, left[many];                                                           \
@@ -91,21 +91,21 @@ enum { SEARCHES = 4 };
     for (int k = 0; k < (many); k++)                                                               \
       found[i + k] = low[k];                                                                       \
   }
-#define FIND_ALL(name, T)                                                                          \
+#define FIND_ALL(name, T, many)                                                                    \
   static void name(const T *sorted, int64_t length, const T *wanted, int64_t *found,               \
                    int64_t count, bool right) {                                                    \
     int64_t i = 0;                                                                                 \
     if (right) {                                                                                   \
-      FIND(T, !(a > b), SEARCHES)                                                                  \
+      FIND(T, !(a > b), many)                                                                      \
       FIND(T, !(a > b), 1)                                                                         \
     } else {                                                                                       \
-      FIND(T, !(a >= b), SEARCHES)                                                                 \
+      FIND(T, !(a >= b), many)                                                                     \
       FIND(T, !(a >= b), 1)                                                                        \
     }                                                                                              \
   }
-FIND_ALL(find_integers, int64_t)
-FIND_ALL(find_floats, float)
-FIND_ALL(find_doubles, double)
+FIND_ALL(find_integers, int64_t, 4)
+FIND_ALL(find_floats, float, 8)
+FIND_ALL(find_doubles, double, 4)
 
 /* `count` wanted ones from `at`, in the row of sorted ones from `start`. */
 static void find_in_row(const search *s, int64_t start, int64_t at, int64_t count, int64_t *found) {
