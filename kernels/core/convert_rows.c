@@ -64,6 +64,13 @@ static inline int64_t truths(uint8_t *to, const uint8_t *from, int64_t count) {
   return count;
 }
 
+/* Nor these. */
+static inline int64_t floats_of_bytes(float *to, const uint8_t *from, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    to[i] = from[i];
+  return count;
+}
+
 /* Converts elements from the first one on and returns how many. */
 static inline __attribute__((always_inline)) int64_t
 by_instructions(fnz_dtype to, fnz_dtype from, bool keeps, void *d, const void *s, int64_t count) {
@@ -76,6 +83,8 @@ by_instructions(fnz_dtype to, fnz_dtype from, bool keeps, void *d, const void *s
   if ((to == FNZ_BOOL && (from == FNZ_U8 || from == FNZ_I8)) ||
       (from == FNZ_BOOL && (to == FNZ_U8 || to == FNZ_I8)))
     return truths(d, s, count);
+  if (to == FNZ_F32 && from == FNZ_U8)
+    return floats_of_bytes(d, s, count);
   (void)to, (void)from, (void)keeps, (void)d, (void)s, (void)count;
   return 0;
 }
