@@ -9,12 +9,13 @@ from types import FunctionType, SimpleNamespace
 from typing import Any, Iterable
 
 import torch
-from torch._export.serde import schema, serialize as serde
-from torch.export import ExportedProgram
+from torch._export.serde import schema, serialize
+
+serde: Any = serialize  # its types are PyTorch's own affair
 
 
-def write(exported: ExportedProgram) -> bytes:
-    """The JSON of a program, without its weights and examples."""
+def write(exported: Any) -> bytes:
+    """The JSON of an ExportedProgram, without its weights and examples."""
     with serde._enable_graph_inputs_of_type_nn_module(exported.example_inputs):
         exported.validate()
         writer = serde.GraphModuleSerializer(exported.graph_signature, exported.module_call_graph)
