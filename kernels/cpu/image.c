@@ -40,11 +40,24 @@ static fnz_status image_record(fnzi_krn_call *call, const cells *c, const char *
   return fnzi_cpu_record(call, &t, name, c->count);
 }
 
-static void image_move_cell(const cells *c, int64_t to, int64_t from) {
-  if (from < 0)
-    memset(c->to + (size_t)to * c->cell, 0, c->cell);
+/* Sizes that the compiler knows need no call. */
+static inline void image_put(char *to, const char *from, size_t cell) {
+  if (cell == sizeof(uint32_t))
+    memcpy(to, from, sizeof(uint32_t));
+  else if (cell == sizeof(uint16_t))
+    memcpy(to, from, sizeof(uint16_t));
+  else if (cell == sizeof(uint64_t))
+    memcpy(to, from, sizeof(uint64_t));
+  else if (cell == 1)
+    *to = *from;
   else
-    memcpy(c->to + (size_t)to * c->cell, c->from + (size_t)from * c->cell, c->cell);
+    memcpy(to, from, cell);
+}
+
+static void image_move_cell(const cells *c, int64_t to, int64_t from) {
+  static const char zeros[16];
+  image_put(c->to + (size_t)to * c->cell, from < 0 ? zeros : c->from + (size_t)from * c->cell,
+            c->cell);
 }
 
 /* `count` cells from element `from` on, `step` apart. */
