@@ -1,6 +1,8 @@
-/* matmul_bytes.c - products of bytes, summed in 32 bits, by oneDNN: four times as fast as products
- * of f32. They are oneDNN's only on processors that have instructions for them (VNNI). On others it
- * adds pairs in 16 bits, which can saturate. */
+/* matmul_bytes.c - products of bytes, summed in 32 bits.
+ *
+ * By oneDNN, four times as fast as products of f32, on processors that have instructions for them
+ * (VNNI). On others it adds pairs in 16 bits, which can saturate. There they are products of f32
+ * that are short enough to be exact. */
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/onednn_guard.h"
 #include "kernels/cpu/sizes.h"
@@ -69,30 +71,75 @@ static fnz_status open_second(fnzi_krn_call *call, const fnzi_krn_array *b, byte
   return FNZ_OK;
 }
 
+static fnz_status by_onednn(fnzi_krn_call *call, const fnzi_krn_array *a, bytes_product *p) {
+  size_t lanes = (size_t)fnzi_cpu_lanes(call);
+  const void *first;
+  FNZ_TRY(fnzi_krn_dense_get(call, a, &first));
+  FNZI_NEW(&call->scratch, lanes, &p->status);
+  p->a = first, p->is_signed = a->place.dtype == FNZ_I8, p->by_rows = p->m > p->n;
+  int64_t parts = fnzi_cpu_parts(p->by_rows ? p->m : p->n, LEAST_PART);
+  fnzi_cpu_rows_spread(call, parts, p->m * p->n / parts * p->k, run_part, p);
+  for (size_t i = 0; i < lanes; i++)
+    if (p->status[i])
+      return p->status[i] == dnnl_out_of_memory
+                 ? fnzi_no_memory(call->ctx)
+                 : fnzi_fail(call->ctx, FNZ_CLASS_INTERNAL, NULL,
+                             "oneDNN failed with status %d in a product of bytes", p->status[i]);
+  return FNZ_OK;
+}
+
+/* --- By floats ------------------------------------------------------------------------------- */
+enum { EXACT_DEPTH = 512 }; /* sums of so many products of bytes have 24 bits */
+
+/* The second factor as it lies, where a product reads bytes, else as floats. */
+static fnz_status open_floats(fnzi_krn_call *call, const fnzi_krn_array *b, const bytes_product *p,
+                              fnzi_cpu_product *one) {
+  one->b = (fnzi_cpu_matrix){p->b, p->is_transposed ? 1 : p->b_step,
+                             p->is_transposed ? p->b_step : 1, FNZI_ROW_I8};
+  one->order = fnzi_cpu_product_order(one, &one->a, &one->b);
+  if (one->order == FNZI_ORDER_PANELS ||
+      (one->order != FNZI_ORDER_LIBRARY && !fnzi_cpu_product_is_transposed(one)))
+    return FNZ_OK;
+  one->b = (fnzi_cpu_matrix){.row = p->n, .col = 1, .kind = FNZI_ROW_F32};
+  one->order = fnzi_cpu_product_order(one, &one->a, &one->b);
+  return fnzi_krn_dense_get_as(call, b, FNZ_F32, &one->b.data);
+}
+
+static fnz_status by_floats(fnzi_krn_call *call, const fnzi_krn_array *a, const fnzi_krn_array *b,
+                            const bytes_product *p) {
+  const int64_t count = p->m * p->n, depth = fnzi_cpu_least(p->k, EXACT_DEPTH);
+  fnzi_cpu_product one = {
+      .dtype = FNZ_F32, .m = p->m, .n = p->n, .k = depth, .c_row = p->n, .alpha = 1};
+  void *sums;
+  one.a = (fnzi_cpu_matrix){.row = p->k, .col = 1, .kind = FNZI_ROW_F32};
+  FNZ_TRY(fnzi_krn_dense_get_as(call, a, FNZ_F32, &one.a.data));
+  FNZ_TRY(open_floats(call, b, p, &one));
+  FNZ_TRY(fnzi_krn_scratch_take(call, count, sizeof(float), &sums));
+  FNZ_TRY(fnzi_cpu_product_scratch(call, &one));
+  const float *part = one.c = sums;
+  const size_t b_step = (size_t)one.b.row * (one.b.kind == FNZI_ROW_I8 ? 1 : sizeof(float));
+  memset(p->c, 0, (size_t)count * sizeof *p->c);
+  for (int64_t first = 0; first < p->k; first += depth) {
+    one.k = fnzi_cpu_least(p->k - first, depth);
+    fnzi_cpu_product_run_tiled(&one, call->team);
+    for (int64_t i = 0; i < count; i++)
+      p->c[i] = (int32_t)((uint32_t)p->c[i] + (uint32_t)(int32_t)part[i]);
+    one.a.data = (const float *)one.a.data + depth;
+    one.b.data = (const char *)one.b.data + (size_t)depth * b_step;
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_cpu_matmul_bytes(fnzi_krn_call *call, const fnzi_krn_array *a,
                                  const fnzi_krn_array *b, bool *done) {
   bytes_product p = {.m = a->geometry.sizes[0], .n = b->geometry.sizes[1]};
-  const void *first;
   void *out;
-  size_t lanes = (size_t)fnzi_cpu_lanes(call);
   p.k = a->geometry.sizes[1];
-  *done = p.m && p.n && p.k && has_instructions();
+  *done = p.m && p.n && p.k;
   if (!*done)
     return FNZ_OK;
-  p.is_signed = a->place.dtype == FNZ_I8;
-  p.by_rows = p.m > p.n;
-  FNZ_TRY(fnzi_krn_dense_get(call, a, &first));
   FNZ_TRY(open_second(call, b, &p));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I32, &out));
-  FNZI_NEW(&call->scratch, lanes, &p.status);
-  p.a = first, p.c = out;
-  int64_t parts = fnzi_cpu_parts(p.by_rows ? p.m : p.n, LEAST_PART);
-  fnzi_cpu_rows_spread(call, parts, p.m * p.n / parts * p.k, run_part, &p);
-  for (size_t i = 0; i < lanes; i++)
-    if (p.status[i])
-      return p.status[i] == dnnl_out_of_memory
-                 ? fnzi_no_memory(call->ctx)
-                 : fnzi_fail(call->ctx, FNZ_CLASS_INTERNAL, NULL,
-                             "oneDNN failed with status %d in a product of bytes", p.status[i]);
-  return FNZ_OK;
+  p.c = out;
+  return has_instructions() ? by_onednn(call, a, &p) : by_floats(call, a, b, &p);
 }

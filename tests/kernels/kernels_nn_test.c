@@ -23,33 +23,34 @@ START_TEST(integer_products_wrap) {
 }
 END_TEST
 
-/* The largest bytes, along rows that would leave 16 bits, in one part and in several. */
-static void check_bytes(fnz_dtype dtype, int64_t m, int64_t n, bool by_columns) {
-  enum { DEPTH = 37 };
+/* The largest bytes, along rows that would leave 16 bits, and 24, in one part and in several. */
+static void check_bytes(fnz_dtype dtype, const int64_t *sizes, bool by_columns) {
+  const int64_t m = sizes[0], n = sizes[1], depth = sizes[2];
   static double a[MOST_VALUES], b[MOST_VALUES], want[MOST_VALUES];
   const double most = dtype == FNZ_U8 ? 255 : 127, least = dtype == FNZ_U8 ? 0 : -128;
-  for (int64_t i = 0; i < m * DEPTH; i++)
-    a[i] = i % 5 ? most : least + (double)(i % 7);
-  for (int64_t i = 0; i < n * DEPTH; i++)
-    b[i] = i % 11 ? 127 : -128;
+  for (int64_t i = 0; i < m * depth; i++)
+    a[i] = i % 997 ? most : least + (double)(i % 7);
+  for (int64_t i = 0; i < n * depth; i++)
+    b[i] = i % 991 ? 127 : -128;
   for (int64_t i = 0; i < m * n; i++) {
     want[i] = 0;
-    for (int64_t k = 0; k < DEPTH; k++)
-      want[i] += a[i / n * DEPTH + k] * b[k * n + i % n];
+    for (int64_t k = 0; k < depth; k++)
+      want[i] += a[i / n * depth + k] * b[k * n + i % n];
   }
   start(2);
-  const int64_t columns[] = {1, DEPTH};
-  RUN("_int_mm", tensor(dtype, S(m, DEPTH), a),
-      tensor_at(FNZ_I8, S(DEPTH, n), by_columns ? columns : NULL, b));
+  const int64_t columns[] = {1, depth};
+  RUN("_int_mm", tensor(dtype, S(m, depth), a),
+      tensor_at(FNZ_I8, S(depth, n), by_columns ? columns : NULL, b));
   has_sizes(0, S(m, n));
   is_close(0, want, m * n, 0);
   finish();
 }
 
 START_TEST(products_of_bytes_are_exact) {
-  static const int64_t sizes[][2] = {{1, 1}, {1, 300}, {3, 520}, {520, 3}, {20, 20}};
+  static const int64_t sizes[][3] = {{1, 1, 1100},   {1, 300, 37},  {3, 520, 37}, {520, 3, 37},
+                                     {20, 20, 1500}, {7, 30, 1024}, {300, 1, 80}, {70, 70, 400}};
   for (size_t i = 0; i < 4 * sizeof sizes / sizeof *sizes; i++)
-    check_bytes(i % 2 ? FNZ_I8 : FNZ_U8, sizes[i / 4][0], sizes[i / 4][1], i / 2 % 2);
+    check_bytes(i % 2 ? FNZ_I8 : FNZ_U8, sizes[i / 4], i / 2 % 2);
   start(1);
   fnz_arg bytes = TYPED(FNZ_I8, S(1, 1), 2), more = TYPED(FNZ_U8, S(1, 1), 2);
   FAILS(ctx, "TYPE", APPLY("_int_mm", bytes, more));
