@@ -11,6 +11,21 @@ enum { LAYOUT_STRIDED = 7 };
 
 /* --- symbolic expressions ----------------------------------------------------------------------
  */
+static fnz_status put_expression_text(fnzi_json_out *w, const char *text, const int64_t *hint) {
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_open_as(w, "as_expr", '{'));
+  FNZ_TRY(fnzi_json_out_text(w, "expr_str", text));
+  FNZ_TRY(fnzi_json_key(w, "hint"));
+  if (hint) {
+    FNZ_TRY(fnzi_json_open(w, '{'));
+    FNZ_TRY(fnzi_json_out_number(w, "as_int", *hint));
+    FNZ_TRY(fnzi_json_close(w, '}'));
+  } else
+    FNZ_TRY(fnzi_json_out_null(w));
+  FNZ_TRY(fnzi_json_close(w, '}'));
+  return fnzi_json_close(w, '}');
+}
+
 static fnz_status values_put_expression(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t symbol,
                                         bool with_hint) {
   const fnzi_symbol *s = &o->p->symbols.data[symbol];
@@ -27,18 +42,7 @@ static fnz_status values_put_expression(fnzi_pt2_out *o, fnzi_json_out *w, uint3
       FNZ_TRY(fnzi_arena_string(&o->arena, o->text.data, o->text.size, &o->expressions[symbol]));
     }
   }
-  FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_open_as(w, "as_expr", '{'));
-  FNZ_TRY(fnzi_json_out_text(w, "expr_str", o->expressions[symbol]));
-  FNZ_TRY(fnzi_json_key(w, "hint"));
-  if (with_hint && s->has_hint) {
-    FNZ_TRY(fnzi_json_open(w, '{'));
-    FNZ_TRY(fnzi_json_out_number(w, "as_int", s->hint));
-    FNZ_TRY(fnzi_json_close(w, '}'));
-  } else
-    FNZ_TRY(fnzi_json_out_null(w));
-  FNZ_TRY(fnzi_json_close(w, '}'));
-  return fnzi_json_close(w, '}');
+  return put_expression_text(w, o->expressions[symbol], with_hint && s->has_hint ? &s->hint : NULL);
 }
 
 static fnz_status values_put_dim(fnzi_pt2_out *o, fnzi_json_out *w, int64_t number,
@@ -61,8 +65,31 @@ static fnz_status values_put_dims(fnzi_pt2_out *o, fnzi_json_out *w, const char 
 /* --- tensors -----------------------------------------------------------------------------------
  */
 
-fnz_status fnzi_pt2_put_meta(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_geometry *g,
-                             const char *device, bool requires_grad) {
+/* Strides that no symbol of the program may be. */
+typedef struct stride_exprs {
+  const fnzi_expr *of[FNZ_MAX_RANK];
+  int64_t hints[FNZ_MAX_RANK];
+} stride_exprs;
+
+static fnz_status put_stride_exprs(fnzi_pt2_out *o, fnzi_json_out *w, const stride_exprs *strides,
+                                   uint32_t rank) {
+  FNZ_TRY(fnzi_json_open_as(w, "strides", '['));
+  for (uint32_t d = 0; d < rank; d++) {
+    const fnzi_expr *e = strides->of[d];
+    o->text.size = 0;
+    if (e->kind == FNZI_EXPR_NUMBER)
+      FNZ_TRY(values_put_dim(o, w, e->num, 0));
+    else {
+      FNZ_TRY(fnzi_expr_put_srepr(o->ctx, e, &o->text));
+      FNZ_TRY(put_expression_text(w, o->text.data, &strides->hints[d]));
+    }
+  }
+  return fnzi_json_close(w, ']');
+}
+
+/* `strides` replace the strides of the geometry unless NULL. */
+static fnz_status put_meta(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_geometry *g,
+                           const stride_exprs *strides, const char *device, bool requires_grad) {
   const uint32_t *symbols = g->symbols;
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_out_number(w, "dtype", fnzi_dtype(g->dtype)->pt2));
@@ -70,12 +97,18 @@ fnz_status fnzi_pt2_put_meta(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_geomet
   FNZ_TRY(fnzi_json_out_flag(w, "requires_grad", requires_grad));
   FNZ_TRY(fnzi_json_key(w, "device"));
   FNZ_TRY(fnzi_pt2_put_device(w, device));
-  FNZ_TRY(
-      values_put_dims(o, w, "strides", g->strides, symbols ? symbols + g->rank : NULL, g->rank));
+  FNZ_TRY(strides ? put_stride_exprs(o, w, strides, g->rank)
+                  : values_put_dims(o, w, "strides", g->strides, symbols ? symbols + g->rank : NULL,
+                                    g->rank));
   FNZ_TRY(fnzi_json_key(w, "storage_offset"));
   FNZ_TRY(values_put_dim(o, w, g->offset, symbols ? symbols[2 * g->rank] : 0));
   FNZ_TRY(fnzi_json_out_number(w, "layout", LAYOUT_STRIDED));
   return fnzi_json_close(w, '}');
+}
+
+fnz_status fnzi_pt2_put_meta(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_geometry *g,
+                             const char *device, bool requires_grad) {
+  return put_meta(o, w, g, NULL, device, requires_grad);
 }
 
 static fnz_status put_tensor(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint64_t value,
@@ -87,18 +120,83 @@ static fnz_status put_tensor(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, 
                            note.requires_grad && can_have_grad);
 }
 
-/* A clone closes the gaps of a view and has each element once. With symbols it is written with the
- * strides of the view. */
+/* --- clones ------------------------------------------------------------------------------------
+ */
+/* The geometry at the recorded sizes, in the arena; NULL where some are not known. */
+static fnz_status recorded_of(fnzi_pt2_out *o, const fnz_geometry *g, const fnz_geometry **out) {
+  fnz_geometry *made;
+  int64_t *dims;
+  FNZI_NEW(&o->arena, 1, &made);
+  FNZI_NEW(&o->arena, 2 * (size_t)g->rank, &dims);
+  *out = NULL;
+  for (uint32_t i = 0; i < 2 * g->rank; i++) {
+    const fnzi_symbol *s = g->symbols[i] ? &o->p->symbols.data[g->symbols[i]] : NULL;
+    if (s && !s->has_hint)
+      return FNZ_OK;
+    dims[i] = s ? s->hint : i < g->rank ? g->sizes[i] : g->strides[i - g->rank];
+  }
+  *made =
+      (fnz_geometry){.dtype = g->dtype, .rank = g->rank, .sizes = dims, .strides = dims + g->rank};
+  *out = made;
+  return FNZ_OK;
+}
+
+/* From the dimension of the least stride on, each stride is the product of the sizes before. */
+static fnz_status close_gaps(fnzi_pt2_out *o, const fnz_geometry *g, const fnz_geometry *recorded,
+                             stride_exprs *out) {
+  const fnzi_expr *stride, *size;
+  bool done[FNZ_MAX_RANK] = {false};
+  FNZ_TRY(fnzi_expr_number(&o->exprs, 1, 1, &stride));
+  fnzi_iterator_strides(&recorded, 1, g->rank, recorded->sizes, out->hints);
+  for (uint32_t k = 0; k < g->rank; k++) {
+    uint32_t least = FNZ_MAX_RANK;
+    for (uint32_t d = g->rank; d-- > 0;)
+      if (!done[d] && (least == FNZ_MAX_RANK || out->hints[d] < out->hints[least]))
+        least = d;
+    const char *text = g->symbols[least] ? o->p->symbols.data[g->symbols[least]].text : NULL;
+    out->of[least] = stride;
+    done[least] = true;
+    FNZ_TRY(text ? fnzi_expr_parse(&o->exprs, text, strlen(text), &size)
+                 : fnzi_expr_number(&o->exprs, g->sizes[least], 1, &size));
+    FNZ_TRY(fnzi_expr_mul(&o->exprs, stride, size, &stride));
+  }
+  return FNZ_OK;
+}
+
+/* A clone of a view of symbolic sizes. Without recorded sizes it is written with the strides of the
+ * view. */
+static fnz_status put_symbolic_clone(fnzi_pt2_out *o, fnzi_json_out *w, size_t k,
+                                     const fnz_geometry *g) {
+  fnzi_extras_value note = fnzi_extras_note_of(o->p, 0, o->copied[k]);
+  bool can_have_grad = fnzi_is_float(g->dtype) || fnzi_is_complex(g->dtype);
+  const fnz_geometry *recorded;
+  stride_exprs strides;
+  fnz_geometry clone = *g;
+  uint32_t *symbols;
+  FNZ_TRY(recorded_of(o, g, &recorded));
+  if (!recorded || fnzi_is_dense(recorded))
+    return put_tensor(o, w, 0, o->copied[k], g, o->clones[k]);
+  FNZ_TRY(close_gaps(o, g, recorded, &strides));
+  FNZI_NEW(&o->arena, 2 * (size_t)g->rank + 1, &symbols);
+  memcpy(symbols, g->symbols, g->rank * sizeof *symbols);
+  clone.symbols = symbols;
+  clone.offset = 0;
+  FNZ_TRY(fnzi_json_out_name(w, o->clones[k], strlen(o->clones[k])));
+  return put_meta(o, w, &clone, &strides, fnzi_extras_device(o->x, note),
+                  note.requires_grad && can_have_grad);
+}
+
+/* A clone closes the gaps of a view and has each element once. */
 static fnz_status put_value_of_clone(fnzi_pt2_out *o, fnzi_json_out *w, size_t k) {
   const fnz_geometry *g = fnzi_value_at(o->p, 0, o->copied[k])->geometry;
   fnz_geometry clone = *g;
   int64_t *strides;
+  if (g->symbols)
+    return put_symbolic_clone(o, w, k, g);
   FNZI_NEW(&o->arena, g->rank, &strides);
-  if (!g->symbols) {
-    fnzi_iterator_strides(&g, 1, g->rank, g->sizes, strides);
-    clone.strides = strides;
-    clone.offset = 0;
-  }
+  fnzi_iterator_strides(&g, 1, g->rank, g->sizes, strides);
+  clone.strides = strides;
+  clone.offset = 0;
   return put_tensor(o, w, 0, o->copied[k], &clone, o->clones[k]);
 }
 
