@@ -32,6 +32,17 @@ static bool is_reach(const reach *r, fnzi_int stride) {
   return fnzi_int_same(stride, r->by_size) || fnzi_int_same(stride, r->by_most);
 }
 
+/* The program may write Max(1, size) although that size is known to be above 0. */
+static bool proves_reach(fnzi_ints *s, const reach *r, fnzi_int stride) {
+  const fnzi_expr *e;
+  if (is_reach(r, stride))
+    return true;
+  return !fnzi_int_is_number(stride) && !fnzi_int_is_none(stride) &&
+         !fnzi_int_is_none(r->by_size) && fnzi_ints_worked(s, fnzi_ints_expr(s, stride, &e)) &&
+         e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_MAX &&
+         fnzi_int_is_at_least(s, stride, r->by_size) && fnzi_int_is_at_least(s, r->by_size, stride);
+}
+
 static reach reach_over(fnzi_ints *s, const reach *r, fnzi_int size) {
   const fnzi_int most = fnzi_int_is_number(size) ? size : fnzi_int_max(s, size, fnzi_int_of(1));
   return (reach){fnzi_int_mul(s, r->by_size, size), fnzi_int_mul(s, r->by_most, most)};
@@ -80,7 +91,7 @@ bool fnzi_int_is_dense(fnzi_ints *s, const fnz_geometry *g) {
     left |= (uint64_t)!fnzi_int_is(fnzi_int_size(g, d), 1) << d;
   while (left) {
     uint32_t d = 0;
-    while (d < g->rank && !(left >> d & 1 && is_reach(&expected, fnzi_int_stride(g, d))))
+    while (d < g->rank && !(left >> d & 1 && proves_reach(s, &expected, fnzi_int_stride(g, d))))
       d++;
     if (d == g->rank)
       return false;
