@@ -101,7 +101,7 @@ static fnz_status set_sizes(fnz_context *ctx, fnzi_run_state *run, const char *t
   const fnzi_condition *broken;
   if (!run->symbolic)
     return fnzi_fail(ctx, FNZ_CLASS_REF, "sizes", "the program has fixed sizes; leave this out");
-  const fnzi_sizes *sizes = &run->symbolic->sizes;
+  fnzi_sizes *sizes = &run->symbolic->sizes;
   while (*text) {
     const fnzi_expr *symbol;
     int64_t number = 0;

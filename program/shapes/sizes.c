@@ -173,9 +173,28 @@ fnz_status fnzi_sizes_text(const fnzi_sizes *s, fnzi_point *point, fnz_buffer *o
   return FNZ_OK;
 }
 
-fnz_status fnzi_sizes_put_condition(const fnzi_sizes *s, const fnzi_condition *c, fnz_buffer *out) {
+static bool is_negative(const fnzi_expr *e) {
+  return e->kind == FNZI_EXPR_SUM ? !e->num && e->count == 1 && e->parts[0].num < 0
+                                  : e->kind == FNZI_EXPR_NUMBER && e->num < 0;
+}
+
+/* x[-n:] asks for -n >= -m, which is easier to read as m >= n. */
+static fnz_status without_signs(fnzi_exprs *set, const fnzi_expr *e, const fnzi_expr **out) {
+  const fnzi_expr *args[2];
+  *out = e;
+  if (!fnzi_expr_is_condition(e) || e->count != 2 || !is_negative(e->parts[0].expr) ||
+      !is_negative(e->parts[1].expr))
+    return FNZ_OK;
+  for (uint32_t k = 0; k < 2; k++)
+    FNZ_TRY(fnzi_expr_scale(set, e->parts[1 - k].expr, -1, 1, &args[k]));
+  return fnzi_expr_call(set, e->function, args, 2, out);
+}
+
+fnz_status fnzi_sizes_put_condition(fnzi_sizes *s, const fnzi_condition *c, fnz_buffer *out) {
   fnz_context *ctx = s->set.ctx;
-  FNZ_TRY(fnzi_expr_put_text(ctx, c->expr, out));
+  const fnzi_expr *shown;
+  FNZ_TRY(without_signs(&s->set, c->expr, &shown));
+  FNZ_TRY(fnzi_expr_put_text(ctx, shown, out));
   if (c->max == INT64_MAX)
     FNZ_TRY(fnzi_printf(ctx, out, " >= %lld", (long long)c->min));
   else if (c->min != 1 || c->max != 1)

@@ -94,7 +94,7 @@ FNZ_MUST_CHECK fnz_status fnzi_sizes_admit(const fnzi_sizes *sizes, fnzi_point *
 FNZ_MUST_CHECK fnz_status fnzi_sizes_text(const fnzi_sizes *sizes, fnzi_point *point,
                                           fnz_buffer *out);
 /* The text of a condition: "s0 from 2 to 8 (its range)", "s0 > 6 (its guard)". */
-FNZ_MUST_CHECK fnz_status fnzi_sizes_put_condition(const fnzi_sizes *sizes,
+FNZ_MUST_CHECK fnz_status fnzi_sizes_put_condition(fnzi_sizes *sizes,
                                                    const fnzi_condition *condition,
                                                    fnz_buffer *out);
 /* The numbers that the exporter recorded. *complete: every symbol has one. */

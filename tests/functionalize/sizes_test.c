@@ -177,7 +177,7 @@ START_TEST(guards_of_an_exporter_hold) {
        "the program is for sizes with s77 > 2*s40 (its guard); they are s77 = 8, s40 = 4"},
       {"longer_by",
        "the program is for sizes with s29 - s53 > 0 (its guard); they are s29 = 8, s53 = 8"},
-      {"tail_of", "the program is for sizes with -s17 >= -s77 (its guard)"}};
+      {"tail_of", "the program is for sizes with s77 >= s17 (its guard)"}};
   static const fnz_format formats[] = {FNZ_FORMAT_TEXT, FNZ_FORMAT_CBOR, FNZ_FORMAT_PT2};
   begin();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
