@@ -377,6 +377,11 @@ static bool lies_along(const fnzi_krn_window *w, const lane *l) {
   return w->rank > 0;
 }
 
+/* Elements at places have a loop of their type: not halves and complex numbers that are added. */
+static bool has_loop(fnz_dtype dtype, bool adds) {
+  return !adds || (dtype != FNZ_F16 && dtype != FNZ_BF16 && !fnzi_is_complex(dtype));
+}
+
 /* Along the first dimension; the dimensions after it are contiguous rows. */
 static bool picks_lane(const fnzi_krn_window *self, const fnzi_krn_window *out, const lane *l,
                        fnzi_cpu_picked *rows) {
@@ -425,7 +430,7 @@ fnz_status fnzi_kernel_index_fill(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_window_item(call, value, out.dtype, room, &from));
   if (call->record)
     return record_lane(call, &l, &out, &from, &p);
-  if (l.picks && from.dtype == out.dtype && lies_along(&out, &l)) {
+  if (l.picks && from.dtype == out.dtype) {
     const fnzi_cpu_placed placed = place_lane(&l, &out, &from);
     (void)fnzi_cpu_placed_write(&placed);
     return FNZ_OK;
@@ -447,7 +452,8 @@ typedef struct joining {
 static fnz_status join_lanes(fnzi_krn_call *call, const fnzi_krn_window *out,
                              const fnzi_krn_window *source, const lane *l, joining j) {
   adder a = {.row = NULL};
-  if (l->picks && !j.alpha && source->dtype == out->dtype && lies_along(out, l)) {
+  if (l->picks && !j.alpha && source->dtype == out->dtype &&
+      (lies_along(out, l) || has_loop(out->dtype, j.adds))) {
     fnzi_cpu_placed p = place_lane(l, out, source);
     p.row = j.adds ? fnzi_cpu_point_find(fnzi_meta_point_class(out->dtype), "add") : NULL;
     (void)fnzi_cpu_placed_write(&p);

@@ -60,7 +60,7 @@ static bool are_dense(const steps *s, size_t cell) {
 /* The body moves an element between `to`, its place, and `met`. A branch for each place that is
  * always taken costs less than to read all places before. Dense elements have a loop whose strides
  * the compiler knows. Operands are variables of their own, because a cell that is written could be
- * a part of `data`. */
+ * a part of `data`. An index that is expanded along the row has one place for all of it. */
 #define PLACED(name, T, body)                                                                      \
   static inline __attribute__((always_inline)) bool name##_each(char *const *data, const steps s,  \
                                                                 int64_t count) {                   \
@@ -68,15 +68,34 @@ static bool are_dense(const steps *s, size_t cell) {
     const char *index = data[1];                                                                   \
     for (int64_t i = 0; i < count; i++) {                                                          \
       int64_t place = place_at(index, i, s.index);                                                 \
-      char *to = self + i * s.self + place * s.place, *met = other + i * s.other;                  \
       if ((uint64_t)place > s.last)                                                                \
         return false;                                                                              \
+      char *to = self + i * s.self + place * s.place, *met = other + i * s.other;                  \
+      body                                                                                         \
+    }                                                                                              \
+    return true;                                                                                   \
+  }                                                                                                \
+  static inline __attribute__((always_inline)) bool name##_along(char *const *data, const steps s, \
+                                                                 int64_t count) {                  \
+    int64_t place = place_at(data[1], 0, 0);                                                       \
+    if ((uint64_t)place > s.last)                                                                  \
+      return false;                                                                                \
+    char *other = data[0], *self = data[2] + place * s.place;                                      \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      char *to = self + i * s.self, *met = other + i * s.other;                                    \
       body                                                                                         \
     }                                                                                              \
     return true;                                                                                   \
   }                                                                                                \
   static bool name(char *const *data, const steps *s, int64_t count) {                             \
     const steps dense = {sizeof(T), sizeof(int64_t), 0, sizeof(T), s->last};                       \
+    const steps row = {sizeof(T), 0, sizeof(T), s->place, s->last};                                \
+    const steps one = {0, 0, sizeof(T), s->place, s->last};                                        \
+    if (s->index == 0 && s->self == row.self && s->other == row.other)                             \
+      return name##_along(data, row, count);                                                       \
+    if (s->index == 0)                                                                             \
+      return s->self == one.self && s->other == 0 ? name##_along(data, one, count)                 \
+                                                  : name##_along(data, *s, count);                 \
     return are_dense(s, sizeof(T)) ? name##_each(data, dense, count)                               \
                                    : name##_each(data, *s, count);                                 \
   }
@@ -208,8 +227,11 @@ bool fnzi_cpu_places_inside(const fnzi_krn_call *call, const fnzi_krn_window *in
   atomic_bool outside = false;
   const fnzi_cpu_placed p = {.size = size};
   const placing of = {&p, NULL, &outside};
+  int64_t sizes[FNZ_MAX_RANK];
   fnzi_krn_loop loop;
-  fnzi_krn_loop_start(&loop, index->rank, index->sizes);
+  for (uint32_t i = 0; i < index->rank; i++) /* an expanded index is read once */
+    sizes[i] = index->strides[i] || !index->sizes[i] ? index->sizes[i] : 1;
+  fnzi_krn_loop_start(&loop, index->rank, sizes);
   fnzi_krn_loop_add_window(&loop, index);
   fnzi_krn_loop_run(&loop, inside_row, &of, call->team, false);
   return !outside;

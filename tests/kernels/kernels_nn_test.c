@@ -1,7 +1,49 @@
-/* checks: 45
+/* checks: 46
  * kernels_nn_test.c - products, norms, softmax, attention, sorting, embedding and losses, against
  * numbers worked out by hand and against plain loops. */
 #include "tests/kernels/kernels_nn.h"
+
+/* --- Places ------------------------------------------------------------------------------ */
+/* An index that is expanded along rows gives what a dense one gives. */
+static void check_rows_at(const char *op, fnz_dtype dtype, int64_t width, const char *reduce) {
+  enum { ROWS = 6, PLACES = 4, MOST_WIDTH = 70 };
+  static double x[PLACES * MOST_WIDTH], v[ROWS * MOST_WIDTH], want[ROWS * MOST_WIDTH];
+  double at[ROWS * MOST_WIDTH];
+  const bool reads = strcmp(op, "gather") == 0;
+  const shape s = S(reads ? ROWS : PLACES, width);
+  for (int64_t i = 0; i < ROWS * width; i++)
+    at[i] = (double)(i / width * 7 % 3 + (i / width == 4));
+  start(2);
+  fnz_arg args[] = {noise(1, dtype, S(PLACES, width), x), I(0), tensor(FNZ_I64, S(ROWS, width), at),
+                    noise(2, dtype, S(ROWS, width), v), NONE};
+  if (reduce)
+    args[4] = (fnz_arg){.tag = FNZ_ARG_STRING, .u.s = reduce, .count = (uint32_t)strlen(reduce)};
+  const size_t count = reads ? 3 : reduce ? 5 : 4;
+  OK(ctx, apply(op, args, count));
+  memcpy(want, result(0), (size_t)volume(s) * sizeof *want);
+  for (int64_t i = 0; i < ROWS; i++)
+    at[i] = at[i * width];
+  RUN("expand", tensor(FNZ_I64, S(ROWS, 1), at), L2(ROWS, width));
+  made[nmade] = outs[0], nouts = 0;
+  args[2] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = made[nmade++]};
+  OK(ctx, apply(op, args, count));
+  has_sizes(0, s);
+  is_close(0, want, volume(s), 0);
+  finish();
+}
+
+START_TEST(an_expanded_index_is_one_place_for_a_row) {
+  static const fnz_dtype dtypes[] = {FNZ_F32, FNZ_F64, FNZ_F16, FNZ_I16};
+  static const char *const ways[] = {"sum", "prod", "mean", "amax", "amin"};
+  for (size_t i = 0; i < 4 * 3; i++) {
+    const int64_t width = i % 3 ? (int64_t)(i % 3) * 35 : 1;
+    check_rows_at("gather", dtypes[i / 3], width, NULL);
+    check_rows_at("scatter.src", dtypes[i / 3], width, NULL);
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+      check_rows_at("scatter_reduce.two", dtypes[i / 3], width, ways[k]);
+  }
+}
+END_TEST
 
 /* --- Matrix products --------------------------------------------------------------------- */
 
@@ -463,11 +505,12 @@ END_TEST
 
 SUITE_PART(kernels_nn_layers, left_by_decompositions, an_expanded_factor_changes_no_bit,
            strides_of_one_row_change_no_bit, zero_beta_keeps_nan_out, integer_products_wrap,
-           products_of_bytes_are_exact, batches_against_loops, halves_round_once,
-           threads_change_no_bit, batch_norm_by_hand, rows_against_loops, softmax_by_hand,
-           statistics_by_hand, attention_against_loops, attention_with_grouped_heads,
-           sorting_by_hand, long_sort_is_stable, embedding_by_hand, gates_by_hand,
-           class_losses_by_hand, what_does_not_fit_is_refused, memory_runs_out_anywhere)
+           products_of_bytes_are_exact, an_expanded_index_is_one_place_for_a_row,
+           batches_against_loops, halves_round_once, threads_change_no_bit, batch_norm_by_hand,
+           rows_against_loops, softmax_by_hand, statistics_by_hand, attention_against_loops,
+           attention_with_grouped_heads, sorting_by_hand, long_sort_is_stable, embedding_by_hand,
+           gates_by_hand, class_losses_by_hand, what_does_not_fit_is_refused,
+           memory_runs_out_anywhere)
 
 suite_part kernels_nn_order, kernels_nn_images, kernels_nn_products;
 RUN_PARTS("kernels_nn", kernels_nn_layers, kernels_nn_order, kernels_nn_images, kernels_nn_products)
