@@ -4,10 +4,12 @@
     bench/models/models.py --fnz build/fnz FOLDER [--threads 1,2] [--clock cpu] [--with inductor,ort] [--out PAGE.md] [NAME ...]
 
 Needs torch, torchvision and transformers, and what --with names (ort: onnxruntime and onnxscript); fnz needs none of it. Writes
-FOLDER/NAME/program.pt2 and inputs.safetensors; files that exist are kept. Large models run only by name, and so do models that no change was measured on: `others` is the name of all of these. All ways take turns in
-one process for each number of threads, three rounds; of each the least time counts, as in bench/engine/engine.py. With --clock
-cpu that is processor time, of one thread: for a machine that does other work too. Prints a Markdown page. Values are not
-compared here: tests and scripts/check_with_torch.py do that.
+FOLDER/NAME/program.pt2 and inputs.safetensors; files that exist are kept. Large models and quantized ones (they need torchao)
+run only by name, and so do models that no change was measured on: `others` is the name of all of these. Inductor freezes weights
+with TORCHINDUCTOR_FREEZING=1 only, and finds quantized layers only then. All ways take turns in one process for each number of
+threads, three rounds; of each the least time counts, as in bench/engine/engine.py. With --clock cpu that is processor time, of one
+thread: for a machine that does other work too. Prints a Markdown page. Values are not compared here: tests and
+scripts/check_with_torch.py do that.
 """
 import argparse
 import datetime
@@ -254,6 +256,39 @@ def _():
     return nn.Sequential(*layers).eval(), {"input": torch.randn(64, 768)}
 
 
+# --- Quantized by torchao, which these need ---------------------------------------------------------
+TORCHAO = ("encoder_pt2e", "encoder_dynamic_int8")
+
+
+def encoder():
+    torch.backends.mha.set_fastpath_enabled(False)
+    layer = nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True, activation="gelu")
+    return nn.TransformerEncoder(layer, 4, enable_nested_tensor=False).eval(), {"src": torch.randn(1, 128, 512)}
+
+
+@program("encoder_pt2e")
+def _():
+    """Static: products of f32 between quantized values, as the X86 quantizer leaves them."""
+    from torchao.quantization.pt2e import quantize_pt2e
+    from torchao.quantization.pt2e.quantizer import x86_inductor_quantizer as x86
+    model, inputs = encoder()
+    quantizer = x86.X86InductorQuantizer().set_global(x86.get_default_x86_inductor_quantization_config())
+    with torch.no_grad():
+        prepared = quantize_pt2e.prepare_pt2e(torch.export.export(model, tuple(inputs.values())).module(), quantizer)
+        for _ in range(3):
+            prepared(*inputs.values())
+    return quantize_pt2e.convert_pt2e(prepared), inputs
+
+
+@program("encoder_dynamic_int8")
+def _():
+    """Products of bytes; the weights are plain tensors, for a file has no others."""
+    from torchao import quantization, utils
+    model, inputs = encoder()
+    quantization.quantize_(model, quantization.Int8DynamicActivationInt8WeightConfig())
+    return utils.unwrap_tensor_subclass(model), inputs
+
+
 # --- Processor time ---------------------------------------------------------------------------------
 def least_of_processor(call):
     """Microseconds of processor time of the fastest call; engine.least() takes the clock."""
@@ -333,7 +368,7 @@ def measure(args):
     of = [os.stat(args.fnz).st_mtime, sorted(args.ways), args.seconds, args.clock]  # another run goes on only with these
     results = saved["results"] if saved.get("of") == of else {}
     names = OTHERS if args.names == ["others"] else args.names
-    for name in names or [n for n in PROGRAMS if not is_large(n) and n not in OTHERS]:
+    for name in names or [n for n in PROGRAMS if not is_large(n) and n not in OTHERS + TORCHAO]:
         if name in results:
             continue
         programs.write(name, args.folder)
