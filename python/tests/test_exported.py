@@ -169,6 +169,19 @@ class Exported(unittest.TestCase):
         self.assert_same(fnz.run(exported, input), module(input), close=True)
         self.assertTrue(fnz.load(exported).functionalize().verify(fnz.load(functional)))
         self.assertEqual(list(exported.state_dict), ["weight", "bias"])
+        doubled = Scaled(exported.state_dict["weight"].whole, exported.state_dict["weight"].scale * 2)
+        exported.state_dict["weight"] = torch.nn.Parameter(doubled, requires_grad=False)
+        other = fnz.load(exported).functionalize().compile()(input)
+        self.assertFalse(torch.allclose(other, module(input)))
+
+    def test_tied_subclasses(self):
+        """One of two names of a weight is read."""
+        module = torch.nn.Linear(4, 3)
+        module.weight = torch.nn.Parameter(Scaled(module.weight.detach(), torch.rand(3, 1)), requires_grad=False)
+        module.other = module.weight
+        input = torch.randn(2, 4)
+        program = fnz.load(torch.export.export(module, (input,), strict=False)).functionalize()
+        self.assertTrue(torch.allclose(program.compile()(input), module(input)))
 
     def test_custom_operators(self):
         with torch.library._scoped_library("fnztest", "FRAGMENT") as library:

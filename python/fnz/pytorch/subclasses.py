@@ -14,7 +14,8 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 ACCESS = "export::access_subclass_inner_tensor"  # (weight, name of one of its tensors)
 
-_plain: weakref.WeakKeyDictionary[ExportedProgram, ExportedProgram] = weakref.WeakKeyDictionary()
+# With the identities of the weights that it is made of.
+_plain: weakref.WeakKeyDictionary[ExportedProgram, tuple[tuple[int, ...], ExportedProgram]] = weakref.WeakKeyDictionary()
 
 
 def plain(exported: ExportedProgram) -> ExportedProgram:
@@ -22,9 +23,10 @@ def plain(exported: ExportedProgram) -> ExportedProgram:
     given one if no weight is such a tensor. A node that reads the subclass itself stays, and fnz refuses it."""
     if not any(map(_is_subclass, exported.state_dict.values())) and not any(map(_is_subclass, exported.constants.values())):
         return exported
-    if exported not in _plain:
-        _plain[exported] = _made_plain(exported)
-    return _plain[exported]
+    weights = tuple(map(id, (*exported.state_dict.values(), *exported.constants.values())))
+    if exported not in _plain or _plain[exported][0] != weights:
+        _plain[exported] = weights, _made_plain(exported)
+    return _plain[exported][1]
 
 
 def _is_subclass(value: Any) -> bool:
@@ -41,13 +43,14 @@ def _made_plain(exported: ExportedProgram) -> ExportedProgram:
     while left:
         spec = left.pop(0)
         held = state if spec.target in state else constants
-        value = held.get(spec.target)
+        value: Any = held.get(spec.target)
         uses = list(nodes[spec.arg.name].users) if spec.arg.name in nodes else []
-        if not _is_subclass(value) or not uses or not all(map(_is_access, uses)):
+        if not _is_subclass(value) or spec.arg.name not in nodes or not all(map(_is_access, uses)):
             specs.append(spec)
             continue
-        left[:0] = _inner(module.graph, nodes, spec, uses)
-        for name in {use.args[1] for use in uses}:
+        names = list(dict.fromkeys(str(use.args[1]) for use in uses)) or value.__tensor_flatten__()[0]
+        left[:0] = _inner(module.graph, nodes, spec, names)
+        for name in names:
             held[f"{spec.target}.{name}"] = _as_weight(getattr(value, name), value)
         del held[spec.target]
         for use in uses:
@@ -66,17 +69,15 @@ def _is_access(node: torch.fx.Node) -> bool:
     return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.name == ACCESS
 
 
-def _inner(graph: torch.fx.Graph, nodes: dict[str, torch.fx.Node], spec: InputSpec,
-           uses: list[torch.fx.Node]) -> list[InputSpec]:
-    """An input for each tensor of a weight that a node reads."""
-    made: dict[str, InputSpec] = {}
-    for use in uses:
-        name = str(use.args[1])
-        if name not in made:
-            with graph.inserting_before(nodes[spec.arg.name]):
-                node = graph.placeholder(f"{spec.arg.name}_{name}")
-            node.meta["val"] = use.meta["val"]
-            nodes[node.name] = node
-            made[name] = InputSpec(spec.kind, TensorArgument(node.name), f"{spec.target}.{name}", spec.persistent)
-        use.replace_all_uses_with(nodes[made[name].arg.name])
-    return list(made.values())
+def _inner(graph: torch.fx.Graph, nodes: dict[str, torch.fx.Node], spec: InputSpec, names: list[str]) -> list[InputSpec]:
+    """An input for each of these tensors of a weight: those that nodes read, or all if no node reads one."""
+    whole, made = nodes[spec.arg.name], []
+    for name in names:
+        with graph.inserting_before(whole):
+            node = graph.placeholder(f"{spec.arg.name}_{name}")
+        node.meta["val"] = getattr(whole.meta["val"], name)
+        nodes[node.name] = node
+        made.append(InputSpec(spec.kind, TensorArgument(node.name), f"{spec.target}.{name}", spec.persistent))
+        for use in [use for use in whole.users if use.args[1] == name]:
+            use.replace_all_uses_with(node)
+    return made
