@@ -51,12 +51,13 @@ VALUE WORD power(WORD base, WORD exponent) {
 VALUE WORD divisor(WORD a, WORD b) {
   a = a < 0 ? WRAP(0, -, a) : a;
   b = b < 0 ? WRAP(0, -, b) : b;
-  while (a != 0 && (a != (int32_t)a || b != (int32_t)b)) {
+  while (a != 0 && (a < 0 || b < 0 || a != (int32_t)a || b != (int32_t)b)) {
     WORD rest = b % a;
     b = a;
     a = rest;
   }
-  uint32_t x = (uint32_t)a, y = (uint32_t)b; /* divided quicker; if a is 0, b is the result */
+  uint32_t x = (uint32_t)a, y = (uint32_t)b; /* divided quicker; if a is 0, b is the result. The
+                                              * least number has no absolute value. */
   if (a == 0)
     return b;
   while (x != 0) {

@@ -61,6 +61,10 @@ START_TEST(integers_wrap_and_divide) {
   IS("abs", ARGS(T(least)), I32, SIZES(1), NUMBERS(INT32_MIN));
   IS("neg", ARGS(T(least)), I32, SIZES(1), NUMBERS(INT32_MIN));
   IS("pow.Tensor_Scalar", ARGS(T(a), I(3)), I32, SIZES(4), NUMBERS(343, -343, 343, -343));
+  fnz_handle wide = MAKE(I64, SIZES(3), NUMBERS(-0x1p63, 6, INT32_MAX)),
+             others = MAKE(I64, SIZES(3), NUMBERS(INT32_MAX, -0x1p63, 6));
+  IS("gcd", ARGS(T(wide), T(others)), I64, SIZES(3), NUMBERS(1, -2, 1));
+  IS("gcd", ARGS(T(others), T(wide)), I64, SIZES(3), NUMBERS(1, -2, 1));
   IS("bitwise_not", ARGS(T(zero)), I32, SIZES(1), NUMBERS(-1));
   IS("bitwise_left_shift.Tensor_Scalar", ARGS(T(a), I(40)), I32, SIZES(4), NUMBERS(0, 0, 0, 0));
   IS("bitwise_right_shift.Tensor_Scalar", ARGS(T(a), I(40)), I32, SIZES(4), NUMBERS(0, -1, 0, -1));
