@@ -1,8 +1,8 @@
 /* matmul_bytes.c - products of bytes, summed in 32 bits.
  *
  * By oneDNN, four times as fast as products of f32, on processors that have instructions for them
- * (VNNI). On others it adds pairs in 16 bits, which can saturate. There they are products of f32
- * that are short enough to be exact. */
+ * (VNNI of AVX-512). On others it adds pairs in 16 bits, which can saturate. There they are
+ * products of f32 that are short enough to be exact. */
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/onednn_guard.h"
 #include "kernels/cpu/sizes.h"
@@ -63,7 +63,7 @@ static fnz_status open_second(fnzi_krn_call *call, const fnzi_krn_array *b, byte
   const void *data = fnzi_krn_array_data(b);
   int64_t row = g->strides[0], col = g->strides[1];
   bool fits = fnzi_cpu_matrix_fits(p->k, p->n, row, col);
-  p->is_transposed = fits && col != 1;
+  p->is_transposed = fits && !(col == 1 && row >= p->n);
   p->b_step = !fits ? p->n : p->is_transposed ? col : row;
   if (!fits)
     FNZ_TRY(fnzi_krn_dense_get(call, b, &data));

@@ -89,8 +89,9 @@ static void check_bytes(fnz_dtype dtype, const int64_t *sizes, bool by_columns) 
 }
 
 START_TEST(products_of_bytes_are_exact) {
-  static const int64_t sizes[][3] = {{1, 1, 1100},   {1, 300, 37},  {3, 520, 37}, {520, 3, 37},
-                                     {20, 20, 1500}, {7, 30, 1024}, {300, 1, 80}, {70, 70, 400}};
+  static const int64_t sizes[][3] = {{1, 1, 1100}, {1, 300, 37},   {3, 520, 37},
+                                     {520, 3, 37}, {20, 20, 1500}, {7, 30, 1024},
+                                     {300, 1, 80}, {70, 70, 400},  {3, 8, 1}};
   for (size_t i = 0; i < 4 * sizeof sizes / sizeof *sizes; i++)
     check_bytes(i % 2 ? FNZ_I8 : FNZ_U8, sizes[i / 4], i / 2 % 2);
   start(1);
