@@ -141,7 +141,8 @@ static fnz_status recorded_of(fnzi_pt2_out *o, const fnz_geometry *g, const fnz_
   return FNZ_OK;
 }
 
-/* From the dimension of the least stride on, each stride is the product of the sizes before. */
+/* From the dimension of the least stride on, each stride is the product of the sizes before. A
+ * dimension of one element has the stride of the one around it. */
 static fnz_status close_gaps(fnzi_pt2_out *o, const fnz_geometry *g, const fnz_geometry *recorded,
                              stride_exprs *out) {
   const fnzi_expr *stride, *size;
@@ -151,7 +152,9 @@ static fnz_status close_gaps(fnzi_pt2_out *o, const fnz_geometry *g, const fnz_g
   for (uint32_t k = 0; k < g->rank; k++) {
     uint32_t least = FNZ_MAX_RANK;
     for (uint32_t d = g->rank; d-- > 0;)
-      if (!done[d] && (least == FNZ_MAX_RANK || out->hints[d] < out->hints[least]))
+      if (!done[d] &&
+          (least == FNZ_MAX_RANK || out->hints[d] < out->hints[least] ||
+           (out->hints[d] == out->hints[least] && recorded->sizes[d] < recorded->sizes[least])))
         least = d;
     const char *text = g->symbols[least] ? o->p->symbols.data[g->symbols[least]].text : NULL;
     out->of[least] = stride;
