@@ -13,7 +13,7 @@ typedef struct fnzi_cpu_conv_operands {
 } fnzi_cpu_conv_operands;
 
 /* --- conv_onednn.c: oneDNN's primitives for one shape of convolution
- * ------------------------------- Several threads may execute one plan, each in a lane and with
+ * ------------------------------- Threads of one call may execute a plan, each in a lane and with
  * scratch memory of its own. Weights in the plan's layout may be kept for as long as the
  * weights stay what they are. */
 typedef struct fnzi_cpu_conv_plan fnzi_cpu_conv_plan;

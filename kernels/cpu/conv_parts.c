@@ -42,8 +42,7 @@ static int64_t conv_parts_weight_of(const fnzi_meta_conv *c) {
   return c->out_channels * (c->in_channels / c->groups) * fnzi_cpu_volume(c->kernel);
 }
 
-/* Says that the windows of a transposed convolution leave no row of its result out: each row is
- * then in the window of the input's row before it, or of an earlier one. */
+/* Says that the windows of a transposed convolution leave no row of its result out. */
 static bool rows_overlap(const fnzi_meta_conv *c) {
   return c->dilation[0] == 1 && c->kernel[0] >= c->stride[0] && c->right[0] >= 0;
 }

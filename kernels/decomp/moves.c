@@ -125,7 +125,7 @@ DECOMP(pixel_unshuffle) {
 }
 
 /* --- Rolled ----------------------------------------------------------------------------------- */
-/* Right at all sizes and for all shifts, but slower than two halves. */
+/* Right at all sizes and for all shifts that eager takes, but slower than two halves. */
 static fnzi_krn_array *rolled_by_index(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim,
                                        int64_t shift) {
   const int64_t size = SIZE(a, dim);

@@ -109,6 +109,7 @@ fnz_status fnzi_shape_stack(fnzi_krn_call *call) {
   for (uint32_t i = 0; i <= first->rank; i++)
     sizes[i] = i == dim ? list->count : first->sizes[i - (i > dim)];
   fnz_dtype dtype = fnzi_krn_dtype_castable(call, joined_dtype(list));
+  FNZ_TRY(fnzi_krn_sizes_check(call->ctx, first->rank + 1, sizes, fnzi_dtype(dtype)->bytes));
   const bool is_last = stacked_strides(list, first, dim, strides);
   return fnzi_shape_add(call, dtype, first->rank + 1, sizes, is_last ? strides : NULL);
 }

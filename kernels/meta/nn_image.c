@@ -6,6 +6,7 @@ fnz_status fnzi_shape_add_image(fnzi_krn_call *call, fnz_dtype dtype, uint32_t r
   if (like->rank != rank || !fnzi_suggests_channels_last(like))
     return fnzi_shape_add(call, dtype, rank, sizes, NULL);
   int64_t strides[FNZ_MAX_RANK];
+  FNZ_TRY(fnzi_krn_sizes_check(call->ctx, rank, sizes, fnzi_dtype(dtype)->bytes));
   fnzi_channels_last_strides(sizes, rank, strides);
   return fnzi_shape_add(call, dtype, rank, sizes, strides);
 }
