@@ -70,7 +70,7 @@ def _is_access(node: torch.fx.Node) -> bool:
 
 
 def _inner(graph: torch.fx.Graph, nodes: dict[str, torch.fx.Node], spec: InputSpec, names: list[str]) -> list[InputSpec]:
-    """An input for each of these tensors of a weight: those that nodes read, or all if no node reads one."""
+    """An input for each of these tensors of a weight. Nodes that read one of them read its input."""
     whole, made = nodes[spec.arg.name], []
     for name in names:
         with graph.inserting_before(whole):
