@@ -61,7 +61,7 @@ static bool are_dense(const steps *s, size_t cell) {
  * always taken costs less than to read all places before. Dense elements have a loop whose strides
  * the compiler knows. Operands are variables of their own, because a cell that is written could be
  * a part of `data`. An index that is expanded along the row has one place for all of it. */
-#define PLACED(name, T, body)                                                                      \
+#define PLACED(name, T, body, row_body)                                                            \
   static inline __attribute__((always_inline)) bool name##_each(char *const *data, const steps s,  \
                                                                 int64_t count) {                   \
     char *other = data[0], *self = data[2];                                                        \
@@ -83,7 +83,7 @@ static bool are_dense(const steps *s, size_t cell) {
     char *other = data[0], *self = data[2] + place * s.place;                                      \
     for (int64_t i = 0; i < count; i++) {                                                          \
       char *to = self + i * s.self, *met = other + i * s.other;                                    \
-      body                                                                                         \
+      row_body                                                                                     \
     }                                                                                              \
     return true;                                                                                   \
   }                                                                                                \
@@ -100,8 +100,8 @@ static bool are_dense(const steps *s, size_t cell) {
                                    : name##_each(data, *s, count);                                 \
   }
 #define CELLS(id, T)                                                                               \
-  PLACED(read_##id, T, memcpy(met, to, sizeof(T));)                                                \
-  PLACED(write_##id, T, memcpy(to, met, sizeof(T));)
+  PLACED(read_##id, T, memcpy(met, to, sizeof(T));, memcpy(met, to, sizeof(T));)                   \
+  PLACED(write_##id, T, memcpy(to, met, sizeof(T));, memcpy(to, met, sizeof(T));)
 CELLS(1, uint8_t)
 CELLS(2, uint16_t)
 CELLS(4, uint32_t)
@@ -126,16 +126,30 @@ void fnzi_cpu_cells_pick(size_t cell, void *to, const void *from, const int64_t 
 
 /* --- Joins ----------------------------------------------------------------------------------- */
 /* As rows of point.def do of the type, element by element. */
-#define JOIN(name, id, T, value)                                                                   \
-  PLACED(name##_##id, T, T a; T b; memcpy(&a, to, sizeof a); memcpy(&b, met, sizeof b);            \
-         a = (T)(value); memcpy(to, &a, sizeof a);)
+#define JOIN_BY(name, id, T, one, of_row)                                                          \
+  PLACED(name##_##id, T, T a; T b; memcpy(&a, to, sizeof a); memcpy(&b, met, sizeof b); one;       \
+         memcpy(to, &a, sizeof a);, T a; T b; memcpy(&a, to, sizeof a); memcpy(&b, met, sizeof b); \
+         of_row; memcpy(to, &a, sizeof a);)
+#define JOIN(name, id, T, value) JOIN_BY(name, id, T, a = (T)(value), a = (T)(value))
 #define INTEGERS(id, T)                                                                            \
   JOIN(add, id, T, (uint64_t)a + (uint64_t)b)                                                      \
   JOIN(mul, id, T, (uint64_t)a *(uint64_t)b)                                                       \
   JOIN(maximum, id, T, a < b ? b : a) JOIN(minimum, id, T, b < a ? b : a)
-#define FLOATS(id, T)                                                                              \
-  JOIN(add, id, T, a + b)                                                                          \
-  JOIN(mul, id, T, a *b)                                                                           \
+/* If both are NaN, the bits of the one at the place stay. A sum of one element has them by the
+ * order of its operands. Along a row compilers choose another order, so they are chosen there. */
+#define FLOAT_JOIN(name, id, T, value)                                                             \
+  JOIN_BY(name, id, T, a = value, a = first_nan_##id(a, b, value))
+#define FLOATS(id, T, BITS)                                                                        \
+  static inline T first_nan_##id(T a, T b, T value) {                                              \
+    T own = a + (T)0, met = b + (T)0;                                                              \
+    BITS x, y, z, takes_x = (BITS)0 - (BITS)(a != a), takes_y = (BITS)0 - (BITS)(b != b);          \
+    memcpy(&x, &own, sizeof x), memcpy(&y, &met, sizeof y), memcpy(&z, &value, sizeof z);          \
+    z = (x & takes_x) | (~takes_x & ((y & takes_y) | (z & ~takes_y)));                             \
+    memcpy(&value, &z, sizeof z);                                                                  \
+    return value;                                                                                  \
+  }                                                                                                \
+  FLOAT_JOIN(add, id, T, a + b)                                                                    \
+  FLOAT_JOIN(mul, id, T, a *b)                                                                     \
   JOIN(maximum, id, T, a != a ? a : b != b ? b : a < b ? b : a)                                    \
   JOIN(minimum, id, T, a != a ? a : b != b ? b : b < a ? b : a)
 JOIN(add, BOOL, uint8_t, (a | b) != 0)
@@ -147,8 +161,8 @@ INTEGERS(I8, int8_t)
 INTEGERS(I16, int16_t)
 INTEGERS(I32, int32_t)
 INTEGERS(I64, int64_t)
-FLOATS(F32, float)
-FLOATS(F64, double)
+FLOATS(F32, float, uint32_t)
+FLOATS(F64, double, uint64_t)
 
 /* NULL: the row itself does it, with conversions. */
 static cells_fn *find_join(fnz_dtype dtype, const char *row) {
