@@ -270,12 +270,18 @@ static inline const int64_t *repeat_same(vector_steps *v, const T **p, uint32_t 
   return v->steps;
 }
 
+/* GCC makes copies of a function for arguments that it knows, Clang does not. */
+#ifdef __clang__
+#define ONE_COPY __attribute__((noinline))
+#else
+#define ONE_COPY __attribute__((noinline, noclone))
+#endif
+
 /* The loop of row `name`, once value_<name> is there. For a sum of two NaNs the compiler chooses
  * one as the result, by the order of the operands in its code. So one piece of code computes all
  * elements of a row, also the rest at the end, and the compiler may make no second copy of it. */
 #define RUN_VECTORS(name, arity)                                                                   \
-  static __attribute__((noinline)) void full_##name(T *o, const T *const *p, const int64_t *steps, \
-                                                    int64_t count) {                               \
+  static ONE_COPY void full_##name(T *o, const T *const *p, const int64_t *steps, int64_t count) { \
     const T *pa = p[0], *pb = p[1], *pc = p[2], *pd = p[3];                                        \
     const int64_t sa = steps[0], sb = steps[1], sc = steps[2], sd = steps[3];                      \
     for (int64_t i = 0; i < count; i += LANES) {                                                   \

@@ -369,7 +369,9 @@ FLOATS_INLINE fnzi_row_doubles doubles_erfc(fnzi_row_doubles x) {
   q = DOUBLES_STEP(q, t, -9.276381608098317e-2);
   q = DOUBLES_STEP(q, t, 1.2769783823596607);
   q *= below * part * e * (fnzi_row_doubles)((power + 1023) << 52);
-  return doubles_choose((fnzi_row_longs)(sign != 0), 2.0 - q, q);
+  q = doubles_choose((fnzi_row_longs)(sign != 0), 2.0 - q, q);
+  return doubles_choose((fnzi_row_longs)(x != x), x,
+                        q); /* products have the NaN of either operand */
 }
 
 FLOATS_INLINE fnzi_row_floats fnzi_row_floats_erfc(fnzi_row_floats x) {
