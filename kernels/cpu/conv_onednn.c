@@ -15,13 +15,13 @@
       return dnnl_status_;                                                                         \
   } while (0)
 
-enum { PLACES = 5 }; /* x, weight, y, bias, scratch */
+enum { ARGUMENTS = 5 }; /* x, weight, y, bias, scratch */
 
 struct fnzi_cpu_conv_plan {
   fnzi_meta_conv conv;
   bool has_bias;
   int lanes;
-  dnnl_memory_t *memories; /* PLACES for each lane: to make them takes as long as a small part */
+  dnnl_memory_t *memories; /* ARGUMENTS for each lane: to make them takes as long as a small part */
   dnnl_engine_t engine;
   dnnl_stream_t stream;
   dnnl_primitive_t primitive, reorder; /* reorder: of the weight; NULL: it is as it should be */
@@ -30,10 +30,10 @@ struct fnzi_cpu_conv_plan {
 };
 
 void fnzi_cpu_conv_plan_end(fnz_context *ctx, fnzi_cpu_conv_plan *p) {
-  for (int i = 0; p->memories && i < p->lanes * PLACES; i++)
+  for (int i = 0; p->memories && i < p->lanes * ARGUMENTS; i++)
     if (p->memories[i])
       dnnl_memory_destroy(p->memories[i]);
-  fnzi_free(ctx, p->memories, (size_t)(p->lanes * PLACES) * sizeof *p->memories);
+  fnzi_free(ctx, p->memories, (size_t)(p->lanes * ARGUMENTS) * sizeof *p->memories);
   if (p->reorder)
     dnnl_primitive_destroy(p->reorder);
   if (p->primitive)
@@ -149,9 +149,9 @@ static dnnl_status_t create_with(fnzi_cpu_conv_plan *p, const_dnnl_primitive_att
 }
 
 static dnnl_status_t create_memories(fnzi_cpu_conv_plan *p) {
-  const dnnl_memory_desc_t *const of[PLACES] = {&p->x, &p->weight, &p->y, &p->bias, &p->scratch};
-  for (int i = 0; i < p->lanes * PLACES; i++)
-    DNNL_TRY(dnnl_memory_create(&p->memories[i], of[i % PLACES], p->engine, DNNL_MEMORY_NONE));
+  const dnnl_memory_desc_t *const of[ARGUMENTS] = {&p->x, &p->weight, &p->y, &p->bias, &p->scratch};
+  for (int i = 0; i < p->lanes * ARGUMENTS; i++)
+    DNNL_TRY(dnnl_memory_create(&p->memories[i], of[i % ARGUMENTS], p->engine, DNNL_MEMORY_NONE));
   return dnnl_success;
 }
 
@@ -181,7 +181,7 @@ static fnz_status judge(fnz_context *ctx, dnnl_status_t status, bool *done) {
 
 fnz_status fnzi_cpu_conv_plan_make(fnz_context *ctx, const fnzi_meta_conv *c, bool has_bias,
                                    int lanes, fnzi_cpu_conv_plan **out) {
-  const size_t bytes = (size_t)(lanes * PLACES) * sizeof(dnnl_memory_t);
+  const size_t bytes = (size_t)(lanes * ARGUMENTS) * sizeof(dnnl_memory_t);
   fnzi_cpu_conv_plan *p = fnzi_resize(ctx, NULL, 0, sizeof *p);
   bool done;
   *out = NULL;
@@ -247,16 +247,16 @@ static void *writable(const void *data) {
 }
 
 static dnnl_status_t convolve(void *user) {
-  static const int names[PLACES] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS,
-                                    DNNL_ARG_SCRATCHPAD};
+  static const int names[ARGUMENTS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS,
+                                       DNNL_ARG_SCRATCHPAD};
   const work *all = user;
   const fnzi_cpu_conv_plan *p = all->plan;
   const fnzi_cpu_conv_operands *o = all->operands;
-  const void *const data[PLACES] = {o->x, o->weight, o->y, o->bias, all->scratch};
-  dnnl_exec_arg_t args[PLACES];
+  const void *const data[ARGUMENTS] = {o->x, o->weight, o->y, o->bias, all->scratch};
+  dnnl_exec_arg_t args[ARGUMENTS];
   int count = 0;
-  for (int i = 0; i < PLACES; i++) {
-    dnnl_memory_t memory = p->memories[all->lane * PLACES + i];
+  for (int i = 0; i < ARGUMENTS; i++) {
+    dnnl_memory_t memory = p->memories[all->lane * ARGUMENTS + i];
     if (names[i] == DNNL_ARG_BIAS && !p->has_bias)
       continue;
     DNNL_TRY(dnnl_memory_set_data_handle(memory, writable(data[i])));

@@ -43,7 +43,7 @@ static int64_t conv_parts_weight_of(const fnzi_meta_conv *c) {
 }
 
 /* Says that the windows of a transposed convolution leave no row of its result out. */
-static bool rows_overlap(const fnzi_meta_conv *c) {
+static bool windows_reach_all_rows(const fnzi_meta_conv *c) {
   return c->dilation[0] == 1 && c->kernel[0] >= c->stride[0] && c->right[0] >= 0;
 }
 
@@ -56,7 +56,7 @@ static void count_parts(run *r) {
   const fnzi_meta_conv *c = r->conv;
   int64_t worth = WORTH_PART / (conv_parts_weight_of(c) + 1), parts = FNZI_CONV_PARTS, channels;
   if (c->transposed)
-    parts = rows_overlap(c) ? FEW_PARTS : 1;
+    parts = windows_reach_all_rows(c) ? FEW_PARTS : 1;
   if (c->batch >= MANY_SAMPLES)
     parts = 1;
   while (parts > 1 && conv_parts_places(c) / parts < worth)
@@ -70,7 +70,8 @@ static void count_parts(run *r) {
   r->parts = r->by_channels ? channels : parts;
 }
 
-/* conv_parts_rows_of() a transposed convolution: the rows of the input whose windows reach them. */
+/* Rows `at` to before `end` of the result of a transposed convolution, and the rows of the input
+ * whose windows reach them. */
 static fnzi_meta_conv rows_of_transposed(const fnzi_meta_conv *c, int64_t at, int64_t end,
                                          int64_t *first) {
   fnzi_meta_conv rows = *c;

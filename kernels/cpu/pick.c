@@ -57,10 +57,11 @@ static bool are_dense(const steps *s, size_t cell) {
          s->place == (int64_t)cell;
 }
 
-/* The body moves an element between `to`, its place, and `met`. A branch for each place that is
- * always taken costs less than to read all places before. Dense elements have a loop whose strides
- * the compiler knows. Operands are variables of their own, because a cell that is written could be
- * a part of `data`. An index that is expanded along the row has one place for all of it. */
+/* The bodies move an element between `to`, its place, and `met`; row_body, where a row is one
+ * place. A branch for each place that is always taken costs less than to read all places before.
+ * Dense elements have a loop whose strides the compiler knows. Operands are variables of their own,
+ * because a cell that is written could be a part of `data`. An index that is expanded along the row
+ * has one place for all of it. */
 #define PLACED(name, T, body, row_body)                                                            \
   static inline __attribute__((always_inline)) bool name##_each(char *const *data, const steps s,  \
                                                                 int64_t count) {                   \
@@ -91,17 +92,18 @@ static bool are_dense(const steps *s, size_t cell) {
     const steps dense = {sizeof(T), sizeof(int64_t), 0, sizeof(T), s->last};                       \
     const steps row = {sizeof(T), 0, sizeof(T), s->place, s->last};                                \
     const steps one = {0, 0, sizeof(T), s->place, s->last};                                        \
-    if (s->index == 0 && s->self == row.self && s->other == row.other)                             \
+    if (s->index != 0)                                                                             \
+      return are_dense(s, sizeof(T)) ? name##_each(data, dense, count)                             \
+                                     : name##_each(data, *s, count);                               \
+    if (s->self == row.self && s->other == row.other)                                              \
       return name##_along(data, row, count);                                                       \
-    if (s->index == 0)                                                                             \
-      return s->self == one.self && s->other == 0 ? name##_along(data, one, count)                 \
-                                                  : name##_along(data, *s, count);                 \
-    return are_dense(s, sizeof(T)) ? name##_each(data, dense, count)                               \
-                                   : name##_each(data, *s, count);                                 \
+    return s->self == one.self && s->other == one.other ? name##_along(data, one, count)           \
+                                                        : name##_along(data, *s, count);           \
   }
+#define COPIED(name, T, body) PLACED(name, T, body, body)
 #define CELLS(id, T)                                                                               \
-  PLACED(read_##id, T, memcpy(met, to, sizeof(T));, memcpy(met, to, sizeof(T));)                   \
-  PLACED(write_##id, T, memcpy(to, met, sizeof(T));, memcpy(to, met, sizeof(T));)
+  COPIED(read_##id, T, memcpy(met, to, sizeof(T));)                                                \
+  COPIED(write_##id, T, memcpy(to, met, sizeof(T));)
 CELLS(1, uint8_t)
 CELLS(2, uint16_t)
 CELLS(4, uint32_t)
@@ -126,10 +128,13 @@ void fnzi_cpu_cells_pick(size_t cell, void *to, const void *from, const int64_t 
 
 /* --- Joins ----------------------------------------------------------------------------------- */
 /* As rows of point.def do of the type, element by element. */
-#define JOIN_BY(name, id, T, one, of_row)                                                          \
-  PLACED(name##_##id, T, T a; T b; memcpy(&a, to, sizeof a); memcpy(&b, met, sizeof b); one;       \
-         memcpy(to, &a, sizeof a);, T a; T b; memcpy(&a, to, sizeof a); memcpy(&b, met, sizeof b); \
-         of_row; memcpy(to, &a, sizeof a);)
+#define JOINED(T, join)                                                                            \
+  T a, b;                                                                                          \
+  memcpy(&a, to, sizeof a), memcpy(&b, met, sizeof b);                                             \
+  join;                                                                                            \
+  memcpy(to, &a, sizeof a);
+#define JOIN_BY(name, id, T, join, row_join)                                                       \
+  PLACED(name##_##id, T, JOINED(T, join), JOINED(T, row_join))
 #define JOIN(name, id, T, value) JOIN_BY(name, id, T, a = (T)(value), a = (T)(value))
 #define INTEGERS(id, T)                                                                            \
   JOIN(add, id, T, (uint64_t)a + (uint64_t)b)                                                      \

@@ -26,8 +26,8 @@ typedef struct fnzi_cpu_pool_last {
   bool largest;  /* else means */
 } fnzi_cpu_pool_last;
 
-/* Windows from `w` on, in a plane at `x` of cells of `pitch` floats. The caller
- * says how many there are. */
+/* Windows from `w` on, in a plane at `x` of cells of `pitch` floats. The caller says how many there
+ * are. */
 static inline fnzi_row_windows pool_windows(const pool_shape *p, const pool_window *w,
                                             const float *x, int64_t pitch) {
   const int64_t cells[3] = {p->in[1] * p->in[2], p->in[2], 1};

@@ -1,7 +1,7 @@
 /* checks: 6
  * point_isa_test.c - rows of point.def for each instruction set that this processor has: an
- * element's bits depend on neither its neighbours nor its place nor the set. Of two sets NaN is
- * NaN. */
+ * element's bits depend on neither its neighbours nor its place nor the set. The bits of NaN may
+ * depend on the set. */
 #include "tests/kernels/point_draws.h"
 #include "tests/help/test.h"
 
@@ -15,7 +15,7 @@ static bool is_same(fnz_dtype dtype, const cells *a, int64_t i, const cells *b, 
          (is_nan(dtype, a, i) && is_nan(dtype, b, j));
 }
 
-/* Of one set of instructions, NaN too. */
+/* Within one set of instructions NaN has the same bits, too. */
 static bool has_bits(fnz_dtype dtype, const cells *a, int64_t i, const cells *b, int64_t j) {
   size_t cell = fnzi_dtype(dtype)->bytes;
   return memcmp(a->bytes + (size_t)i * cell, b->bytes + (size_t)j * cell, cell) == 0;
