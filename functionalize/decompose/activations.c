@@ -25,34 +25,23 @@ static void give_rounded(fnzi_dec_steps *s, fnz_dtype dtype, fnzi_krn_array *a) 
   GIVE(fnzi_dec_cast(s, a, dtype));
 }
 
-/* `a` where the mask is true, else 0; and the other way round. */
+/* `a` where the mask is true, else 0. */
 static fnzi_krn_array *activations_kept(fnzi_dec_steps *s, fnzi_krn_array *a,
                                         fnzi_krn_array *mask) {
   return STEP(where__ScalarOther, V(mask), V(a), I(0));
 }
 
-static fnzi_krn_array *activations_zeroed(fnzi_dec_steps *s, fnzi_krn_array *a,
-                                          fnzi_krn_array *mask) {
-  return STEP(masked_fill__Scalar, V(a), V(mask), I(0));
-}
-
-static fnzi_krn_array *activations_where(fnzi_dec_steps *s, fnzi_krn_array *mask,
-                                         fnzi_krn_array *yes, fnzi_krn_array *no) {
-  return STEP(where__self, V(mask), V(yes), V(no));
-}
-
 TAKE_APART(leaky_relu_backward) {
   activations_pair p = widened_pair(s);
   fnzi_krn_array *less = fnzi_dec_times(s, p.grad, GIVEN_FLOAT("negative_slope"));
-  give_rounded(s, p.dtype, activations_where(s, STEP(gt__Scalar, V(p.x), I(0)), p.grad, less));
+  give_rounded(s, p.dtype, CHOSEN(STEP(gt__Scalar, V(p.x), I(0)), p.grad, less));
 }
 
 TAKE_APART(hardswish_backward) {
   activations_pair p = widened_pair(s);
   fnzi_krn_array *slope = STEP(add__Scalar, V(STEP(div__Scalar, V(p.x), F(3))), F(0.5));
-  fnzi_krn_array *out =
-      activations_where(s, STEP(ge__Scalar, V(p.x), I(3)), p.grad, MUL(p.grad, slope));
-  give_rounded(s, p.dtype, activations_zeroed(s, out, STEP(le__Scalar, V(p.x), I(-3))));
+  fnzi_krn_array *out = CHOSEN(STEP(ge__Scalar, V(p.x), I(3)), p.grad, MUL(p.grad, slope));
+  give_rounded(s, p.dtype, ZEROED(out, STEP(le__Scalar, V(p.x), I(-3))));
 }
 
 /* Eager's sixth is a 32-bit float for every type. */
@@ -67,8 +56,8 @@ TAKE_APART(hardsigmoid_backward) {
 TAKE_APART(shrink_backward) {
   activations_pair p = widened_pair(s);
   double half = GIVEN_FLOAT("lambd");
-  fnzi_krn_array *low = activations_zeroed(s, p.grad, STEP(le__Scalar, V(p.x), F(half)));
-  give_rounded(s, p.dtype, activations_where(s, STEP(ge__Scalar, V(p.x), F(-half)), low, p.grad));
+  fnzi_krn_array *low = ZEROED(p.grad, STEP(le__Scalar, V(p.x), F(half)));
+  give_rounded(s, p.dtype, CHOSEN(STEP(ge__Scalar, V(p.x), F(-half)), low, p.grad));
 }
 
 TAKE_APART(softplus_backward) {
@@ -76,7 +65,7 @@ TAKE_APART(softplus_backward) {
   fnzi_krn_array *scaled = fnzi_dec_times(s, p.x, GIVEN_FLOAT("beta")), *z = STEP(exp, V(scaled));
   fnzi_krn_array *out = DIV(MUL(p.grad, z), STEP(add__Scalar, V(z), F(1)));
   fnzi_krn_array *is_large = STEP(gt__Scalar, V(scaled), F(GIVEN_FLOAT("threshold")));
-  give_rounded(s, p.dtype, activations_where(s, is_large, p.grad, out));
+  give_rounded(s, p.dtype, CHOSEN(is_large, p.grad, out));
 }
 
 /* The buffer is exp(-|x|). */
@@ -85,11 +74,11 @@ TAKE_APART(log_sigmoid_backward) {
   fnzi_krn_array *z = fnzi_dec_cast(s, GIVEN("buffer"), fnzi_dec_wide(p.dtype));
   fnzi_krn_array *part = DIV(z, STEP(add__Scalar, V(z), F(1)));
   fnzi_krn_array *slope =
-      activations_where(s, STEP(lt__Scalar, V(p.x), I(0)), STEP(rsub__Scalar, V(part), I(1)), part);
+      CHOSEN(STEP(lt__Scalar, V(p.x), I(0)), STEP(rsub__Scalar, V(part), I(1)), part);
   give_rounded(s, p.dtype, MUL(slope, p.grad));
 }
 
 TAKE_APART(prelu) {
   fnzi_krn_array *x = GIVEN("self");
-  GIVE(activations_where(s, STEP(gt__Scalar, V(x), I(0)), x, MUL(GIVEN("weight"), x)));
+  GIVE(CHOSEN(STEP(gt__Scalar, V(x), I(0)), x, MUL(GIVEN("weight"), x)));
 }

@@ -38,7 +38,7 @@ TAKE_APART(attention) {
     mask = STEP(le__Tensor, V(columns), V(STEP(unsqueeze, V(rows), I(1))));
   }
   if (mask && DTYPE_OF(mask) == FNZ_BOOL)
-    scores = STEP(where__self, V(mask), V(scores), V(NUMBER(F(-INFINITY), DTYPE_OF(scores))));
+    scores = CHOSEN(mask, scores, NUMBER(F(-INFINITY), DTYPE_OF(scores)));
   else if (mask)
     scores = fnzi_dec_cast(s, ADD(scores, mask), DTYPE_OF(query));
   fnzi_krn_array *weights = STEP(_softmax, V(scores), I(-1), B(false));
@@ -46,7 +46,7 @@ TAKE_APART(attention) {
     /* A query that sees no key has weights of 0, not NaN. */
     fnzi_krn_array *is_seen = STEP(ne__Scalar, V(scores), F(-INFINITY));
     fnzi_krn_array *sees = STEP(any__dim, V(is_seen), I(-1), B(true));
-    weights = STEP(where__self, V(sees), V(weights), V(NUMBER(I(0), DTYPE_OF(weights))));
+    weights = CHOSEN(sees, weights, NUMBER(I(0), DTYPE_OF(weights)));
   }
   if (p != 0)
     weights = STEP(dropout, V(weights), F(p), B(true));

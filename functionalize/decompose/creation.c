@@ -156,7 +156,7 @@ static void give_triangle(fnzi_dec_steps *s, bool is_lower) {
   columns = creation_counted(s, 0, SIZE(a, -1));
   fnzi_krn_array *stays =
       is_lower ? STEP(le__Tensor, V(columns), V(rows)) : STEP(ge__Tensor, V(columns), V(rows));
-  GIVE(STEP(where__self, V(stays), V(a), V(NUMBER(I(0), DTYPE_OF(a)))));
+  GIVE(CHOSEN(stays, a, NUMBER(I(0), DTYPE_OF(a))));
 }
 
 TAKE_APART(tril) {

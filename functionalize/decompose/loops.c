@@ -29,7 +29,7 @@ static fnzi_krn_array *divisor(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_ar
   for (int i = 0; i < iterations; i++) {
     fnzi_krn_array *is_done = STEP(eq__Scalar, V(b), I(0));
     fnzi_krn_array *rest = STEP(remainder__Tensor, V(a), V(STEP(clamp, V(b), I(1))));
-    a = STEP(where__self, V(is_done), V(a), V(b));
+    a = CHOSEN(is_done, a, b);
     b = rest;
   }
   return a;
@@ -68,7 +68,7 @@ typedef struct scaling {
 static void scale_where(fnzi_dec_steps *s, scaling *x, fnzi_krn_array *where, int power) {
   fnzi_krn_array *scaled = STEP(mul__Scalar, V(x->size), F(ldexp(1, -power)));
   fnzi_krn_array *more = STEP(mul__Scalar, V(fnzi_dec_cast(s, where, FNZ_I32)), I(power));
-  x->size = STEP(where__self, V(where), V(scaled), V(x->size));
+  x->size = CHOSEN(where, scaled, x->size);
   x->exponent = x->exponent ? ADD(x->exponent, more) : more;
 }
 
@@ -78,7 +78,7 @@ TAKE_APART(frexp) {
   fnzi_krn_array *size = STEP(abs, V(x));
   fnzi_krn_array *whole = STEP(logical_or, V(STEP(eq__Scalar, V(x), I(0))),
                                V(STEP(logical_or, V(STEP(isinf, V(x))), V(STEP(isnan, V(x))))));
-  scaling at = {STEP(where__self, V(whole), V(NUMBER(F(0.5), DTYPE_OF(x))), V(size)), NULL};
+  scaling at = {CHOSEN(whole, NUMBER(F(0.5), DTYPE_OF(x)), size), NULL};
   const int largest = DTYPE_OF(x) == FNZ_F64 ? OF_F64 : OF_F32;
   /* The largest step halves what is left; the last two leave less than a doubling. The smallest
    * numbers have further to go, for they are without a leading one. */
@@ -89,8 +89,8 @@ TAKE_APART(frexp) {
     scale_where(s, &at, STEP(lt__Scalar, V(at.size), F(ldexp(1, 1 - k))), -k);
   scale_where(s, &at, STEP(ge__Scalar, V(at.size), F(1)), 1);
   fnzi_krn_array *below = STEP(lt__Scalar, V(x), I(0));
-  fnzi_krn_array *fraction = STEP(where__self, V(below), V(STEP(neg, V(at.size))), V(at.size));
-  fraction = STEP(where__self, V(whole), V(x), V(fraction));
+  fnzi_krn_array *fraction = CHOSEN(below, STEP(neg, V(at.size)), at.size);
+  fraction = CHOSEN(whole, x, fraction);
   GIVE(fnzi_dec_cast(s, fraction, DTYPE_OF(self)));
   GIVE(at.exponent);
 }

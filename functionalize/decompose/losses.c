@@ -4,7 +4,7 @@
 /* --- By classes ------------------------------------------------------------------------------- */
 /* `a`, but 0 for each element of `skip` that is true. */
 static fnzi_krn_array *unless(fnzi_dec_steps *s, fnzi_krn_array *skip, fnzi_krn_array *a) {
-  return STEP(where__self, V(skip), V(NUMBER(I(0), DTYPE_OF(a))), V(a));
+  return CHOSEN(skip, NUMBER(I(0), DTYPE_OF(a)), a);
 }
 
 /* The weight of each class in `classes`, in its sizes. */

@@ -10,10 +10,9 @@ typedef struct fnzi_dcm_cx {
   fnzi_krn_array *re, *im;
 } fnzi_dcm_cx;
 
-#define CX(re, im)          ((fnzi_dcm_cx){re, im})
-#define GIVEN_CX(name)      fnzi_dcm_cx_given(s, name)
-#define GIVE_CX(z)          GIVE(fnzi_dcm_cx_whole(s, z))
-#define CHOSEN(which, a, b) STEP(where__self, V(which), V(a), V(b))
+#define CX(re, im)     ((fnzi_dcm_cx){re, im})
+#define GIVEN_CX(name) fnzi_dcm_cx_given(s, name)
+#define GIVE_CX(z)     GIVE(fnzi_dcm_cx_whole(s, z))
 
 /* --- mlir_complex.c --------------------------------------------------------------------------- */
 /* The parts of a tensor, which may be real. */

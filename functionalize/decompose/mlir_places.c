@@ -129,7 +129,7 @@ static fnzi_krn_array *written_at(fnzi_dec_steps *s, fnzi_krn_array *line, fnzi_
   fnzi_krn_array *every = STEP(arange, I(count), DTYPE(FNZ_I64));
   fnzi_krn_array *inside = STEP(remainder__Scalar, V(at), I(count ? count : 1));
   fnzi_krn_array *here = STEP(eq__Tensor, V(every), V(inside));
-  return STEP(where__self, V(here), V(adds ? ADD(line, values) : values), V(line));
+  return CHOSEN(here, adds ? ADD(line, values) : values, line);
 }
 
 static void give_written(fnzi_dec_steps *s, fnzi_krn_array *self, const places *p) {
@@ -219,7 +219,7 @@ static bool is_one_place(fnzi_dec_steps *s, uint32_t *dim, fnzi_krn_array **inde
 }
 
 static void give_filled(fnzi_dec_steps *s, fnzi_krn_array *mask, fnzi_krn_array *value) {
-  GIVE(STEP(where__self, V(mask), V(value), V(GIVEN("self"))));
+  GIVE(CHOSEN(mask, value, GIVEN("self")));
 }
 
 /* IREE writes a tensor over itself as it reads it, if the values are that tensor or a copy of it.

@@ -7,7 +7,7 @@ TAKE_APART(masked_fill) {
   fnzi_krn_array *self = GIVEN("self"), *value = GIVEN("value");
   fnz_dtype dtype = DTYPE_OF(self);
   value = value ? fnzi_dec_cast(s, value, dtype) : NUMBER(AS_GIVEN("value"), dtype);
-  GIVE(STEP(where__self, V(GIVEN("mask")), V(value), V(self)));
+  GIVE(CHOSEN(GIVEN("mask"), value, self));
 }
 
 /* The dtype of a number beside a tensor: the tensor's, unless the number is of a higher kind. */
@@ -31,7 +31,7 @@ TAKE_APART(where) {
   }
   a = a ? a : NUMBER(x, dtype);
   b = b ? b : NUMBER(y, dtype);
-  GIVE(STEP(where__self, V(GIVEN("condition")), V(a), V(b)));
+  GIVE(CHOSEN(GIVEN("condition"), a, b));
 }
 
 /* --- Indices ---------------------------------------------------------------------------------- */

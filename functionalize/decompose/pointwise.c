@@ -22,7 +22,6 @@ static void give_as(fnzi_dec_steps *s, const fnzi_krn_array *like, fnzi_krn_arra
 
 #define TIMES(a, factor)       STEP(mul__Scalar, V(a), factor)
 #define PLUS(a, number)        STEP(add__Scalar, V(a), number)
-#define CHOSEN(which, a, b)    STEP(where__self, V(which), V(a), V(b))
 #define FROM_NUMBER(number, a) STEP(sub__Tensor, number, V(a))
 #define ZERO(like)             NUMBER(I(0), DTYPE_OF(like))
 

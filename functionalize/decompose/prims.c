@@ -193,14 +193,14 @@ TAKE_APART(elu) {
   low = alpha == 1 ? low : TIMES(low, alpha);
   fnzi_krn_array *high = scale == 1 ? x : TIMES(x, scale);
   fnzi_krn_array *is_high = STEP(gt__Scalar, V(x), I(0));
-  GIVE(fnzi_dec_cast(s, STEP(where__self, V(is_high), V(high), V(low)), DTYPE_OF(self)));
+  GIVE(fnzi_dec_cast(s, CHOSEN(is_high, high, low), DTYPE_OF(self)));
 }
 
 TAKE_APART(leaky_relu) {
   fnzi_krn_array *self = GIVEN("self"), *x = fnzi_dcm_widened(s, self);
   fnzi_krn_array *low = TIMES(x, fnzi_krn_named_float(s->call, "negative_slope", 0.01));
   fnzi_krn_array *is_high = STEP(gt__Scalar, V(x), I(0));
-  GIVE(fnzi_dec_cast(s, STEP(where__self, V(is_high), V(x), V(low)), DTYPE_OF(self)));
+  GIVE(fnzi_dec_cast(s, CHOSEN(is_high, x, low), DTYPE_OF(self)));
 }
 
 TAKE_APART(hardtanh) {

@@ -28,7 +28,7 @@ TAKE_APART(sum_as_cast) {
 TAKE_APART(nansum) {
   fnzi_krn_array *a = GIVEN("self");
   if (fnzi_is_float(DTYPE_OF(a)))
-    a = STEP(where__self, V(STEP(isnan, V(a))), V(NUMBER(I(0), DTYPE_OF(a))), V(a));
+    a = CHOSEN(STEP(isnan, V(a)), NUMBER(I(0), DTYPE_OF(a)), a);
   GIVE(
       STEP(sum__dim_IntList, V(a), fnzi_dcm_dims(s), B(fnzi_dcm_keeps_dims(s)), AS_GIVEN("dtype")));
 }
@@ -106,7 +106,7 @@ TAKE_APART(logsumexp) {
   fnz_arg dims = fnzi_dcm_dims(s);
   fnzi_krn_array *most = STEP(amax, V(a), dims, B(true));
   fnzi_krn_array *is_end = STEP(isinf, V(most));
-  most = STEP(where__self, V(is_end), V(NUMBER(I(0), DTYPE_OF(most))), V(most));
+  most = CHOSEN(is_end, NUMBER(I(0), DTYPE_OF(most)), most);
   fnzi_krn_array *sum =
       STEP(sum__dim_IntList, V(STEP(exp, V(SUB(a, most)))), dims, B(fnzi_dcm_keeps_dims(s)));
   most = fnzi_dcm_keeps_dims(s) ? most : STEP(squeeze__dims, V(most), dims);

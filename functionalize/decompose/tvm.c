@@ -114,7 +114,7 @@ static void give_masked(fnzi_dec_steps *s, fnzi_krn_array *self, fnzi_krn_array 
         d >= (int64_t)front && d < (int64_t)front + depth ? SIZE(mask, d - (int64_t)front) : 1;
   mask = fnzi_dec_reshaped(s, mask, sizes, (size_t)rank);
   values = fnzi_dec_cast(s, GIVEN_BOOL("accumulate") ? ADD(self, values) : values, DTYPE_OF(self));
-  GIVE(STEP(where__self, V(mask), V(values), V(self)));
+  GIVE(CHOSEN(mask, values, self));
 }
 
 /* --- sums at places --------------------------------------------------------------------------- */
@@ -123,7 +123,7 @@ static void give_masked(fnzi_dec_steps *s, fnzi_krn_array *self, fnzi_krn_array 
 static fnzi_krn_array *sums(fnzi_dec_steps *s, fnzi_krn_array *here, fnzi_krn_array *numbers,
                             int64_t dim) {
   fnzi_krn_array *none = NUMBER(I(0), DTYPE_OF(numbers));
-  fnzi_krn_array *each = STEP(where__self, V(here), V(numbers), V(none));
+  fnzi_krn_array *each = CHOSEN(here, numbers, none);
   return STEP(sum__dim_IntList, V(each), INTS(dim), B(false), DTYPE(DTYPE_OF(numbers)));
 }
 
@@ -337,8 +337,7 @@ TAKE_APART(where_in_one_dtype) {
   fnz_dtype dtype = joint_dtype(s);
   if (DTYPE_OF(a) == dtype && DTYPE_OF(b) == dtype)
     fnzi_dcm_nothing_to_mend(s);
-  GIVE(STEP(where__self, V(GIVEN("condition")), V(fnzi_dec_cast(s, a, dtype)),
-            V(fnzi_dec_cast(s, b, dtype))));
+  GIVE(CHOSEN(GIVEN("condition"), fnzi_dec_cast(s, a, dtype), fnzi_dec_cast(s, b, dtype)));
 }
 
 /* It reads its bounds where they are named, and exporters give them by place. */

@@ -155,14 +155,12 @@ fnz_status fnzi_pass_node_expand(fnzi_pass *p, fnzi_wrap_request *request, bool 
       fnzi_script_given_make(scratch, request->op, request->args, request->op->nparams, &given));
   for (size_t i = 0; i < given.count; i++)
     given.geometries[i] = &given.tensors[i].u.tensor->alias->geometry;
-  const fnzi_script_whole whole = {request->op,
-                                   given.args,
-                                   given.geometries,
-                                   request->expected,
-                                   request->expected ? request->nexpected : 0,
-                                   unread_of(p),
-                                   0,
-                                   0};
+  const fnzi_script_whole whole = {.op = request->op,
+                                   .args = given.args,
+                                   .geometries = given.geometries,
+                                   .expected = request->expected,
+                                   .nexpected = request->expected ? request->nexpected : 0,
+                                   .unread = unread_of(p)};
   fnzi_ints *ints = p->wrapper->ints;
   if (!expander->may_expand(expander, &whole))
     return FNZ_OK;

@@ -7,16 +7,6 @@ static fnzi_krn_array *activations_plus(fnzi_dec_steps *s, fnzi_krn_array *a, do
   return STEP(add__Scalar, V(a), F(more));
 }
 
-static fnzi_krn_array *pick(fnzi_dec_steps *s, fnzi_krn_array *mask, fnzi_krn_array *yes,
-                            fnzi_krn_array *no) {
-  return STEP(where__self, V(mask), V(yes), V(no));
-}
-
-static fnzi_krn_array *activations_zeroed(fnzi_dec_steps *s, fnzi_krn_array *a,
-                                          fnzi_krn_array *mask) {
-  return STEP(masked_fill__Scalar, V(a), V(mask), I(0));
-}
-
 /* x is above the number; NaN is not. */
 static fnzi_krn_array *activations_above(fnzi_dec_steps *s, fnzi_krn_array *x, double least) {
   return STEP(gt__Scalar, V(x), F(least));
@@ -84,8 +74,8 @@ DECOMP(prelu_kernel_backward) {
   fnzi_krn_array *grad = activations_wide(s, "grad_output"), *x = activations_wide(s, "self"),
                  *w = activations_wide(s, "weight");
   fnzi_krn_array *up = activations_above(s, x, 0);
-  fnzi_dec_result_give(s, activations_rounded(s, pick(s, up, grad, MUL(w, grad))));
-  fnzi_dec_result_give(s, activations_rounded(s, activations_zeroed(s, MUL(x, grad), up)));
+  fnzi_dec_result_give(s, activations_rounded(s, CHOSEN(up, grad, MUL(w, grad))));
+  fnzi_dec_result_give(s, activations_rounded(s, ZEROED(MUL(x, grad), up)));
 }
 
 /* --- Losses ----------------------------------------------------------------------------------- */
@@ -177,7 +167,7 @@ DECOMP(nll_loss_backward) {
                     fnzi_dtype(fnzi_dec_array_dtype(target))->name);
   fnzi_krn_array *at = STEP(unsqueeze, V(target), I(dim));
   fnzi_krn_array *skip = STEP(eq__Scalar, V(at), *fnzi_krn_named(s->call, "ignore_index"));
-  at = activations_zeroed(s, at, skip);
+  at = ZEROED(at, skip);
   fnzi_krn_array *each = STEP(ones_like, V(at), DTYPE(fnzi_dec_array_dtype(grad)));
   if (weight && at)
     each = fnzi_dec_reshaped(
@@ -186,7 +176,7 @@ DECOMP(nll_loss_backward) {
   grad = reduction == KEPT ? STEP(unsqueeze, V(grad), I(dim)) : grad;
   if (reduction == MEAN)
     grad = DIV(grad, total);
-  fnzi_krn_array *values = activations_zeroed(s, STEP(neg, V(MUL(each, grad))), skip);
+  fnzi_krn_array *values = ZEROED(STEP(neg, V(MUL(each, grad))), skip);
   fnzi_krn_array *zeros = STEP(zeros_like, V(self), NONE, NONE, NONE, NONE,
                                (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1});
   fnzi_dec_result_give(
@@ -256,7 +246,7 @@ DECOMP(rrelu_backward) {
   fnzi_krn_array *x = activations_wide(s, "self");
   grad = activations_wide(s, "grad_output");
   fnzi_krn_array *less = fnzi_dec_times(s, grad, (low + high) / 2);
-  fnzi_dec_result_give(s, activations_rounded(s, pick(s, activations_above(s, x, 0), grad, less)));
+  fnzi_dec_result_give(s, activations_rounded(s, CHOSEN(activations_above(s, x, 0), grad, less)));
 }
 
 /* --- Windows ---------------------------------------------------------------------------------- */

@@ -83,6 +83,9 @@ void fnzi_dec_step_into(fnzi_dec_steps *s, size_t op, const fnz_arg *args, size_
 #define SUB(a, b) STEP(sub__Tensor, V(a), V(b))
 #define MUL(a, b) STEP(mul__Tensor, V(a), V(b))
 #define DIV(a, b) STEP(div__Tensor, V(a), V(b))
+/* a where the mask is true, else b; and a with 0 where it is true. */
+#define CHOSEN(mask, a, b) STEP(where__self, V(mask), V(a), V(b))
+#define ZEROED(a, mask)    STEP(masked_fill__Scalar, V(a), V(mask), I(0))
 static inline fnzi_krn_array *fnzi_dec_times(fnzi_dec_steps *s, fnzi_krn_array *a, double number) {
   return STEP(mul__Scalar, V(a), F(number));
 }

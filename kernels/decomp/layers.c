@@ -115,7 +115,7 @@ DECOMP(embedding_renorm) {
   fnzi_krn_array *factor =
       DIV(STEP(full_like, V(norm), F(most)), STEP(add__Scalar, V(norm), F(1e-7)));
   fnzi_krn_array *above = STEP(gt__Scalar, V(norm), F(most));
-  factor = STEP(where__self, V(above), V(factor), V(STEP(ones_like, V(norm))));
+  factor = CHOSEN(above, factor, STEP(ones_like, V(norm)));
   rows = MUL(fnzi_dec_cast(s, rows, wide), fnzi_dec_cast(s, factor, wide));
   fnzi_dec_result_give(s,
                        STEP(index_copy, V(a), I(0), V(indices), V(fnzi_dec_cast(s, rows, dtype))));

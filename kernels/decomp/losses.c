@@ -65,9 +65,9 @@ DECOMP(smooth_l1_loss) {
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "beta is %g; it must be 0 or more", beta);
   fnzi_krn_array *size = STEP(abs, V(difference(s)));
   if (beta > 0)
-    size = STEP(where__self, V(STEP(lt__Scalar, V(size), F(beta))),
-                V(STEP(div__Scalar, V(half_square(s, size)), F(beta))),
-                V(losses_plus(s, size, -0.5 * beta)));
+    size = CHOSEN(STEP(lt__Scalar, V(size), F(beta)),
+                  STEP(div__Scalar, V(half_square(s, size)), F(beta)),
+                  losses_plus(s, size, -0.5 * beta));
   losses_give_loss(s, size, common_dtype(s));
 }
 
@@ -78,8 +78,7 @@ DECOMP(huber_loss) {
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "delta is %g; it must be above 0", delta);
   fnzi_krn_array *size = STEP(abs, V(difference(s)));
   fnzi_krn_array *line = fnzi_dec_times(s, losses_plus(s, size, -0.5 * delta), delta);
-  size =
-      STEP(where__self, V(STEP(le__Scalar, V(size), F(delta))), V(half_square(s, size)), V(line));
+  size = CHOSEN(STEP(le__Scalar, V(size), F(delta)), half_square(s, size), line);
   losses_give_loss(s, size, DTYPE_OF(GIVEN("self")));
 }
 
@@ -158,9 +157,8 @@ DECOMP(hinge_embedding_loss) {
   fnzi_krn_array *zeros = zeros_like(s, x);
   fnzi_krn_array *full = STEP(full_like, V(x), *fnzi_krn_named(s->call, "margin"));
   fnzi_krn_array *margin = STEP(clamp_min, V(SUB(full, x)), I(0));
-  fnzi_krn_array *other =
-      STEP(where__self, V(STEP(ne__Scalar, V(target), I(1))), V(margin), V(zeros));
-  fnzi_krn_array *same = STEP(where__self, V(STEP(ne__Scalar, V(target), I(-1))), V(x), V(zeros));
+  fnzi_krn_array *other = CHOSEN(STEP(ne__Scalar, V(target), I(1)), margin, zeros);
+  fnzi_krn_array *same = CHOSEN(STEP(ne__Scalar, V(target), I(-1)), x, zeros);
   fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, ADD(other, same)));
 }
 
@@ -387,9 +385,8 @@ DECOMP(cosine_embedding_loss) {
                  *zeros = zeros_like(s, cosine);
   fnzi_krn_array *apart = losses_at_least(
       s, STEP(sub__Scalar, V(cosine), F(fnzi_krn_named_float(s->call, "margin", 0))), 0);
-  fnzi_krn_array *yes = STEP(where__self, V(STEP(eq__Scalar, V(target), I(1))),
-                             V(from_number(s, 1, cosine)), V(zeros));
-  fnzi_krn_array *no = STEP(where__self, V(STEP(eq__Scalar, V(target), I(-1))), V(apart), V(zeros));
+  fnzi_krn_array *yes = CHOSEN(STEP(eq__Scalar, V(target), I(1)), from_number(s, 1, cosine), zeros);
+  fnzi_krn_array *no = CHOSEN(STEP(eq__Scalar, V(target), I(-1)), apart, zeros);
   fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, ADD(yes, no)));
 }
 

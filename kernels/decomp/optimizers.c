@@ -308,10 +308,10 @@ DECOMP(amp_update_scale) {
   fnzi_krn_array *bad = STEP(ne__Scalar, V(found), F(0));
   since = STEP(add__Scalar, V(since), I(1));
   fnzi_krn_array *due = STEP(eq__Scalar, V(since), *fnzi_krn_named(s->call, "growth_interval"));
-  more = STEP(where__self, V(STEP(isfinite, V(more))), V(more), V(scale));
-  more = STEP(where__self, V(due), V(more), V(scale));
-  give_as(s, STEP(where__self, V(bad), V(less), V(more)), "self");
+  more = CHOSEN(STEP(isfinite, V(more)), more, scale);
+  more = CHOSEN(due, more, scale);
+  give_as(s, CHOSEN(bad, less, more), "self");
   fnzi_krn_array *again = STEP(logical_or, V(bad), V(due));
-  since = STEP(where__self, V(again), V(STEP(zeros_like, V(since))), V(since));
+  since = CHOSEN(again, STEP(zeros_like, V(since)), since);
   give_as(s, since, "growth_tracker");
 }

@@ -111,7 +111,7 @@ static fnzi_krn_array *from_the_end(fnzi_dec_steps *s, fnzi_krn_array *a, int64_
 
 static fnzi_krn_array *where_or(fnzi_dec_steps *s, fnzi_krn_array *mask, fnzi_krn_array *a,
                                 double other) {
-  return STEP(where__self, V(mask), V(a), V(STEP(full_like, V(a), F(other))));
+  return CHOSEN(mask, a, STEP(full_like, V(a), F(other)));
 }
 
 /* The gradient of running products, without a division by zero: before the first zero the products
@@ -145,5 +145,5 @@ DECOMP(cumprod_backward) {
   fnzi_krn_array *lacking = STEP(sum__dim_IntList, V(products), INTS(dim), B(true));
   lacking = MUL(lacking, STEP(prod__dim_int, V(where_or(s, none, input, 1)), I(dim), B(true)));
   fnzi_krn_array *back = where_or(s, none, before, 0);
-  fnzi_dec_result_give(s, STEP(where__self, V(at), V(lacking), V(back)));
+  fnzi_dec_result_give(s, CHOSEN(at, lacking, back));
 }

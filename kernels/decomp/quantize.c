@@ -121,6 +121,6 @@ DECOMP(quantize_if_enabled) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "self");
   quantized q = by_tensors(s);
   fnzi_krn_array *on = STEP(ne__Scalar, V(quantize_given_one(s, "fake_quant_enabled")), I(0));
-  fnzi_dec_result_give(s, STEP(where__self, V(on), V(q.values), V(x)));
+  fnzi_dec_result_give(s, CHOSEN(on, q.values, x));
   fnzi_dec_result_give(s, STEP(logical_or, V(q.mask), V(STEP(logical_not, V(on)))));
 }

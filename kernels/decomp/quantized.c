@@ -251,9 +251,8 @@ DECOMP(decomposed_choose_tokens) {
   array *scale = STEP(clamp, V(STEP(div__Scalar, V(SUB(high, low)), F(255))), F(eps));
   array *below = DIV(low, scale), *above = DIV(high, scale);
   array *both = ADD(STEP(add__Scalar, V(below), I(-128)), STEP(add__Scalar, V(above), I(127)));
-  array *zero =
-      STEP(where__self, V(STEP(gt__Scalar, V(both), I(0))),
-           V(STEP(rsub__Scalar, V(below), I(-128))), V(STEP(rsub__Scalar, V(above), I(127))));
+  array *zero = CHOSEN(STEP(gt__Scalar, V(both), I(0)), STEP(rsub__Scalar, V(below), I(-128)),
+                       STEP(rsub__Scalar, V(above), I(127)));
   zero = STEP(round, V(STEP(clamp, V(zero), I(-128), I(127))));
   fnzi_dec_result_give(s, fnzi_dec_cast(s, scale, FNZ_F64));
   fnzi_dec_result_give(s, fnzi_dec_cast(s, zero, FNZ_I64));

@@ -199,7 +199,7 @@ static chosen choose_symmetric(fnzi_dec_steps *s, array *const ends[2], range r,
   } else {
     array *below = STEP(div__Scalar, V(ends[0]), F(least)),
           *above = STEP(div__Scalar, V(ends[1]), F(most));
-    c.scale = STEP(where__self, V(STEP(gt__Tensor, V(below), V(above))), V(below), V(above));
+    c.scale = CHOSEN(STEP(gt__Tensor, V(below), V(above)), below, above);
   }
   const double middle = trunc((most + least + 1) / 2);
   c.zero = STEP(full_like, V(c.scale), I((int64_t)middle));

@@ -102,8 +102,8 @@ static fnzi_krn_array *spectra_above(fnzi_dec_steps *s, const fnzi_krn_array *a,
   fnzi_krn_array *atol = tolerance(s, absolute, values, 0);
   fnzi_krn_array *rtol = tolerance(s, relative, values, counts ? 0 : least);
   if (given && given->tag == FNZ_ARG_VALUE && !spectra_is_given(s, relative))
-    rtol = STEP(where__self, V(STEP(gt__Scalar, V(atol), I(0))), V(STEP(zeros_like, V(atol))),
-                V(STEP(full_like, V(atol), F(least))));
+    rtol = CHOSEN(STEP(gt__Scalar, V(atol), I(0)), STEP(zeros_like, V(atol)),
+                  STEP(full_like, V(atol), F(least)));
   fnzi_krn_array *most = STEP(amax, V(values), INTS(-1), B(true));
   return STEP(gt__Tensor, V(values), V(STEP(maximum, V(atol), V(MUL(rtol, most)))));
 }

@@ -43,7 +43,7 @@ static fnzi_krn_array *ranks_of(fnzi_dec_steps *s, fnzi_krn_array *sorted, fnzi_
   fnzi_krn_array *last = STEP(mul__Scalar, V(q), I(count - 1));
   fnzi_krn_array *nan = STEP(isnan, V(fnzi_part(s, sorted, -1, count - 1, 1)));
   fnzi_krn_array *end = STEP(full_like, V(last), F((double)(count - 1)));
-  return STEP(where__self, V(nan), V(end), V(last));
+  return CHOSEN(nan, end, last);
 }
 
 static fnzi_krn_array *at_ranks(fnzi_dec_steps *s, fnzi_krn_array *sorted, fnzi_krn_array *ranks) {
