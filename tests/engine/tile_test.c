@@ -378,6 +378,15 @@ START_TEST(overlapping_windows_are_read_anew) {
 }
 END_TEST
 
+/* On one thread and on three. */
+static void verify_by_threads(const char *const *programs, size_t count) {
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  for (int threads = 1; threads <= 3; threads += 2)
+    verify_texts(ctx, programs, count, threads);
+  fnz_context_destroy(ctx);
+}
+
 /* Such rows are computed where they are, one after the other; pieces of threads begin within a row.
  */
 START_TEST(rows_with_gaps_are_read_in_place) {
@@ -391,11 +400,7 @@ START_TEST(rows_with_gaps_are_read_in_place) {
       "  %c: f32[5,9,1000] = clamp(%v, -0.5, 0.5)\n"
       "  %s: f32[5,9,1003] = slice_scatter(%x, %c, 2, 1, 1001)\n"
       "  return %s input_mutation \"x\"\n}\n"};
-  fnz_context *ctx;
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-  for (int threads = 1; threads <= 3; threads += 2)
-    verify_texts(ctx, programs, sizeof programs / sizeof *programs, threads);
-  fnz_context_destroy(ctx);
+  verify_by_threads(programs, sizeof programs / sizeof *programs);
 }
 END_TEST
 
@@ -414,11 +419,7 @@ START_TEST(elements_of_rows_are_not_copied) {
       "fnz 1\nprogram(%x: f32[40,1000], %c: f32[40,1])\n{\n"
       "  %m: f32[40,1000] = mul.Tensor(%x, %c)\n  %g: bool[40,1000] = gt.Tensor(%m, %c)\n"
       "  return %m, %g\n}\n"};
-  fnz_context *ctx;
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-  for (int threads = 1; threads <= 3; threads += 2)
-    verify_texts(ctx, programs, sizeof programs / sizeof *programs, threads);
-  fnz_context_destroy(ctx);
+  verify_by_threads(programs, sizeof programs / sizeof *programs);
 }
 END_TEST
 
