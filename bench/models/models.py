@@ -5,7 +5,7 @@
 
 Needs torch, torchvision and transformers, and what --with names (ort: onnxruntime and onnxscript); fnz needs none of it. Writes
 FOLDER/NAME/program.pt2 and inputs.safetensors; files that exist are kept. Large models and quantized ones (they need torchao)
-run only by name, and so do models that no change was measured on: `others` is the name of all of these. Inductor freezes weights
+run only by name, and so do `others`, ten models that were first measured after changes for the rest. Inductor freezes weights
 with TORCHINDUCTOR_FREEZING=1 only, and finds quantized layers only then. All ways take turns in one process for each number of
 threads, three rounds; of each the least time counts, as in bench/engine/engine.py. With --clock cpu that is processor time, of one
 thread: for a machine that does other work too. Prints a Markdown page. Values are not compared here: tests and
@@ -176,7 +176,7 @@ def large_decoder(name, dtype):
     return model.eval(), {"ids": words(1, 1), "pos": torch.tensor([200])}
 
 
-# --- Others, that no change was measured on: only by name, `others` for all of them --------------------------------
+# --- Others, first measured after changes for those above: only by name, `others` for all of them -----------------
 OTHERS = ("resnet18", "densenet121", "shufflenet_v2_x1_0", "regnet_y_400mf", "swin_t", "squeezenet1_1", "googlenet")
 for _name in OTHERS:
     program(_name)(lambda name=_name: image(name))
