@@ -96,20 +96,15 @@ void fnzi_arena_reset(fnzi_arena *arena) {
   arena->used = sizeof *arena->chunks;
 }
 
-static size_t next_chunk_size(const fnzi_arena *arena) {
-  if (!arena->chunks)
-    return FIRST_CHUNK;
-  size_t doubled = arena->chunks->bytes * 2;
-  return doubled < LARGEST_CHUNK ? doubled : LARGEST_CHUNK;
-}
-
 /* SIZE_MAX stands for sizes beyond all memory. */
 fnz_status fnzi_arena_more(fnzi_arena *arena, size_t want) {
   size_t bytes;
   if (!fnzi_add_size(want, sizeof(struct fnzi_chunk) + ALIGN, &bytes))
     return fnzi_no_memory(arena->ctx);
-  if (bytes < next_chunk_size(arena))
-    bytes = next_chunk_size(arena);
+  size_t doubled = arena->chunks ? arena->chunks->bytes * 2 : FIRST_CHUNK;
+  size_t usual = doubled < LARGEST_CHUNK ? doubled : LARGEST_CHUNK;
+  if (bytes < usual)
+    bytes = usual;
   struct fnzi_chunk *c = fnzi_resize(arena->ctx, NULL, 0, bytes);
   if (!c)
     return fnzi_no_memory(arena->ctx);

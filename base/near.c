@@ -27,18 +27,14 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb) {
   return rows[na % 3][nb];
 }
 
-static bool is_listed(const fnzi_near *near, const char *name, size_t length) {
-  for (size_t i = 0; i < near->count; i++)
-    if (near->items[i].length == length && memcmp(near->items[i].name, name, length) == 0)
-      return true;
-  return false;
-}
-
 /* One letter at least stays. */
 void fnzi_near_consider(fnzi_near *near, const char *word, const char *name, size_t length) {
   size_t wanted = strlen(word), d = distance(word, wanted, name, length);
-  if (d > wanted / 4 + 1 || (d && d >= wanted) || is_listed(near, name, length))
+  if (d > wanted / 4 + 1 || (d && d >= wanted))
     return;
+  for (size_t i = 0; i < near->count; i++)
+    if (near->items[i].length == length && memcmp(near->items[i].name, name, length) == 0)
+      return;
   size_t at = near->count < FNZI_NEAR_SHOWN ? near->count++ : FNZI_NEAR_SHOWN;
   while (at > 0 && near->items[at - 1].distance > d) {
     if (at < FNZI_NEAR_SHOWN)

@@ -149,7 +149,13 @@ size_t fnz_generator_state_bytes(const fnz_generator *generator) {
   return generator->threads ? FNZ_GENERATOR_CUDA_STATE_BYTES : FNZ_GENERATOR_STATE_BYTES;
 }
 
-static void save_words(const fnz_generator *generator, unsigned char *to) {
+void fnz_generator_save_state(const fnz_generator *generator, void *bytes) {
+  unsigned char *to = bytes;
+  if (generator->threads) {
+    random_put(to, 8, generator->seed);
+    random_put(to + AT_OFFSET, 8, generator->offset);
+    return;
+  }
   fnz_generator g = *generator;
   uint64_t normal;
   uint32_t single;
@@ -170,29 +176,25 @@ static void save_words(const fnz_generator *generator, unsigned char *to) {
   random_put(to + AT_HAS_SINGLE, 1, g.has_single);
 }
 
-void fnz_generator_save_state(const fnz_generator *generator, void *bytes) {
-  if (!generator->threads) {
-    save_words(generator, bytes);
-    return;
-  }
-  random_put(bytes, 8, generator->seed);
-  random_put((unsigned char *)bytes + AT_OFFSET, 8, generator->offset);
-}
-
-static fnz_status restore_offset(fnz_generator *generator, fnz_context *ctx,
-                                 const unsigned char *from) {
-  const uint64_t offset = get(from + AT_OFFSET, 8);
-  if (offset % 4)
+fnz_status fnz_generator_restore_state(fnz_context *ctx, fnz_generator *generator,
+                                       const void *bytes, size_t size) {
+  const size_t wanted = fnz_generator_state_bytes(generator);
+  if (size != wanted)
     return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "the offset of a generator of CUDA is %llu; it must be a multiple of 4",
-                     (unsigned long long)offset);
-  generator->seed = get(from, 8);
-  generator->offset = offset;
-  return FNZ_OK;
-}
-
-static fnz_status restore_words(fnz_generator *generator, fnz_context *ctx,
-                                const unsigned char *from) {
+                     "the state of this generator has %zu bytes, not %zu; save one, or take "
+                     "torch.%sget_rng_state()",
+                     wanted, size, generator->threads ? "cuda." : "");
+  const unsigned char *from = bytes;
+  const uint64_t offset = get(from + AT_OFFSET, 8), seed = get(from, 8);
+  if (generator->threads) {
+    if (offset % 4)
+      return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
+                       "the offset of a generator of CUDA is %llu; it must be a multiple of 4",
+                       (unsigned long long)offset);
+    generator->seed = seed;
+    generator->offset = offset;
+    return FNZ_OK;
+  }
   const uint64_t left = get(from + AT_LEFT, 4), next = get(from + AT_NEXT, 8);
   if (get(from + AT_SEEDED, 4) != 1 || left < 1 || left > FNZI_MT_WORDS || next > FNZI_MT_WORDS ||
       left + next > FNZI_MT_WORDS + 1)
@@ -202,7 +204,7 @@ static fnz_status restore_words(fnz_generator *generator, fnz_context *ctx,
                      (unsigned long long)next, (unsigned long long)left);
   const uint64_t normal = get(from + AT_NORMAL, 8);
   const uint32_t single = (uint32_t)get(from + AT_SINGLE, 4);
-  generator->seed = get(from, 8);
+  generator->seed = seed;
   generator->left = (int32_t)left;
   generator->next = (uint32_t)next;
   for (int i = 0; i < FNZI_MT_WORDS; i++)
@@ -212,16 +214,4 @@ static fnz_status restore_words(fnz_generator *generator, fnz_context *ctx,
   memcpy(&generator->double_normal, &normal, sizeof normal);
   memcpy(&generator->single_normal, &single, sizeof single);
   return FNZ_OK;
-}
-
-fnz_status fnz_generator_restore_state(fnz_context *ctx, fnz_generator *generator,
-                                       const void *bytes, size_t size) {
-  const size_t wanted = fnz_generator_state_bytes(generator);
-  if (size != wanted)
-    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "the state of this generator has %zu bytes, not %zu; save one, or take "
-                     "torch.%sget_rng_state()",
-                     wanted, size, generator->threads ? "cuda." : "");
-  return generator->threads ? restore_offset(generator, ctx, bytes)
-                            : restore_words(generator, ctx, bytes);
 }
