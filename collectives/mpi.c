@@ -274,17 +274,6 @@ static MPI_Op op_of(const world *w, fnz_reduction reduction, fnz_dtype dtype) {
   return MPI_OP_NULL;
 }
 
-/* Integers come out the same however they are reduced. For floats the last bits, and the choice of
- * a NaN, depend on the order: one process reduces for all. */
-static int reduce_piece(const party *p, void *data, int count, MPI_Datatype type, MPI_Op op,
-                        bool by_one) {
-  if (!by_one)
-    return MPI_Allreduce(MPI_IN_PLACE, data, count, type, op, p->comm);
-  const bool is_root = p->rank == 0;
-  int error = MPI_Reduce(is_root ? MPI_IN_PLACE : data, data, count, type, op, 0, p->comm);
-  return error == MPI_SUCCESS ? MPI_Bcast(data, count, type, 0, p->comm) : error;
-}
-
 static fnz_status all_reduce(void *self, const fnz_group *group, fnz_reduction reduction,
                              fnz_dtype dtype, void *data, size_t count, char *message) {
   const world *w = self;
@@ -296,10 +285,18 @@ static fnz_status all_reduce(void *self, const fnz_group *group, fnz_reduction r
   if (!type_of(dtype, &type) || op == MPI_OP_NULL)
     return fail(FNZ_UNSUPPORTED, "all_reduce", "elements of another type", message);
   TRY(check(MPI_Type_size(type, &bytes), "MPI_Type_size", message));
-  for (size_t done = 0; done < count; done += PIECE)
-    TRY(check(reduce_piece(p, (char *)data + done * (size_t)bytes, piece(count - done), type, op,
-                           is_real(dtype)),
-              "all_reduce", message));
+  /* Integers come out the same however they are reduced. For floats the last bits, and the choice
+   * of a NaN, depend on the order: one process reduces for all. */
+  const bool by_one = is_real(dtype), is_root = p->rank == 0;
+  for (size_t done = 0; done < count; done += PIECE) {
+    char *at = (char *)data + done * (size_t)bytes;
+    const int n = piece(count - done);
+    int error = by_one ? MPI_Reduce(is_root ? MPI_IN_PLACE : at, at, n, type, op, 0, p->comm)
+                       : MPI_Allreduce(MPI_IN_PLACE, at, n, type, op, p->comm);
+    if (by_one && error == MPI_SUCCESS)
+      error = MPI_Bcast(at, n, type, 0, p->comm);
+    TRY(check(error, "all_reduce", message));
+  }
   return FNZ_OK;
 }
 
@@ -314,28 +311,20 @@ static fnz_status broadcast(void *self, const fnz_group *group, int64_t source, 
   return FNZ_OK;
 }
 
-/* A type of `bytes` bytes, so that MPI counts one per process. */
-static fnz_status make_cell(size_t bytes, MPI_Datatype *out, char *message) {
-  MPI_Datatype type;
-  if (bytes > INT_MAX)
-    return fail(FNZ_UNSUPPORTED, "all_gather", "more than 2 GiB of one process", message);
-  TRY(check(MPI_Type_contiguous((int)bytes, MPI_BYTE, &type), "MPI_Type_contiguous", message));
-  fnz_status status = check(MPI_Type_commit(&type), "MPI_Type_commit", message);
-  if (status != FNZ_OK)
-    MPI_Type_free(&type);
-  *out = type;
-  return status;
-}
-
 static fnz_status all_gather(void *self, const fnz_group *group, const void *from, size_t bytes,
                              void *to, char *message) {
   MPI_Datatype cell;
   party *p;
   TRY(find(self, group, &p, message));
-  TRY(make_cell(bytes, &cell, message));
-  int error = MPI_Allgather(from, 1, cell, to, 1, cell, p->comm);
+  if (bytes > INT_MAX)
+    return fail(FNZ_UNSUPPORTED, "all_gather", "more than 2 GiB of one process", message);
+  /* A type of all bytes, so that MPI counts one per process. */
+  TRY(check(MPI_Type_contiguous((int)bytes, MPI_BYTE, &cell), "MPI_Type_contiguous", message));
+  fnz_status status = check(MPI_Type_commit(&cell), "MPI_Type_commit", message);
+  if (status == FNZ_OK)
+    status = check(MPI_Allgather(from, 1, cell, to, 1, cell, p->comm), "all_gather", message);
   MPI_Type_free(&cell);
-  return check(error, "all_gather", message);
+  return status;
 }
 
 /* Lists the offset of each process's bytes; false where MPI cannot count them. */
@@ -465,13 +454,6 @@ static fnz_status name_group(world *w, const fnz_mpi_options *o, size_t k, char 
   return p->comm == MPI_COMM_NULL ? FNZ_OK : look(p, message);
 }
 
-static bool is_first(const fnz_mpi_options *o, size_t k) {
-  for (size_t i = 0; i < k; i++)
-    if (strcmp(o->groups[i].name, o->groups[k].name) == 0)
-      return false;
-  return true;
-}
-
 /* As for every structure with a size: a structure of an older header is shorter, and its missing
  * fields are 0. */
 static fnz_status take_options(const fnz_mpi_options *given, fnz_mpi_options *out, char *message) {
@@ -509,9 +491,13 @@ fnz_status fnz_mpi_collectives_create(const fnz_mpi_options *options, fnz_collec
                         .destroy = destroy},
                .all = {.comm = MPI_COMM_NULL}};
   fnz_status status = start(w, o.communicator, message);
-  for (size_t k = 0; k < o.ngroups && status == FNZ_OK; k++)
-    if (is_first(&o, k))
+  for (size_t k = 0; k < o.ngroups && status == FNZ_OK; k++) {
+    bool is_first = true;
+    for (size_t i = 0; i < k && is_first; i++)
+      is_first = strcmp(o.groups[i].name, o.groups[k].name) != 0;
+    if (is_first)
       status = name_group(w, &o, k, message);
+  }
   if (status != FNZ_OK)
     destroy(w);
   else
