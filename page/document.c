@@ -146,22 +146,6 @@ static const char *const event_names[] = {
 #undef EVENT_NAME
 };
 
-/* Events, memory after memory, each in the order of nodes. */
-static fnz_status sort_events(writer *w, const fnzi_page_event ***out, size_t **firsts) {
-  const fnzi_page_memories *m = w->of->memories;
-  size_t *first;
-  FNZI_NEW(&w->tables.arena, m->all.count + 2, &first);
-  FNZI_NEW(&w->tables.arena, m->events.count, out);
-  for (size_t i = 0; i < m->events.count; i++)
-    first[m->events.data[i].memory + 2]++;
-  for (size_t k = 2; k < m->all.count + 2; k++)
-    first[k] += first[k - 1];
-  for (size_t i = 0; i < m->events.count; i++)
-    (*out)[first[m->events.data[i].memory + 1]++] = &m->events.data[i];
-  *firsts = first;
-  return FNZ_OK;
-}
-
 static fnz_status put_memory(writer *w, const fnzi_page_memory *m,
                              const fnzi_page_event *const *events, size_t count) {
   const fnz_arg value = {.tag = FNZ_ARG_VALUE, .u.value = m->value};
@@ -196,7 +180,15 @@ static fnz_status put_memories(writer *w) {
   const fnzi_page_event **events;
   size_t *first;
   w->p = w->of->traced;
-  FNZ_TRY(sort_events(w, &events, &first));
+  /* Events, memory after memory, each in the order of nodes. */
+  FNZI_NEW(&w->tables.arena, m->all.count + 2, &first);
+  FNZI_NEW(&w->tables.arena, m->events.count, &events);
+  for (size_t i = 0; i < m->events.count; i++)
+    first[m->events.data[i].memory + 2]++;
+  for (size_t k = 2; k < m->all.count + 2; k++)
+    first[k] += first[k - 1];
+  for (size_t i = 0; i < m->events.count; i++)
+    events[first[m->events.data[i].memory + 1]++] = &m->events.data[i];
   FNZ_TRY(fnzi_json_open_as(&w->json, "events", '['));
   for (size_t k = 0; k < FNZI_PAGE_EVENT_COUNT; k++)
     FNZ_TRY(put_string(w, event_names[k]));

@@ -186,29 +186,24 @@ static fnz_status follow_node(follower *f, const fnzi_node *n) {
   return FNZ_OK;
 }
 
-/* The first input whose memory input k of the program lies in: by the signature, or as a further
- * name of a weight, such as a buffer that the exporter has also lifted as a constant. `blobs`: the
- * first input of each weight's data. */
-static fnz_status find_first(const follower *f, uint32_t k, fnzi_map *blobs, uint64_t *first) {
-  const fnz_input_spec *in = &f->p->inputs[k];
-  const fnz_geometry *g =
-      fnzi_value_at(f->p, 0, fnzi_graph_main(f->p)->inputs[k].u.value)->geometry;
-  const fnzi_weight *w =
-      in->kind == FNZ_INPUT_USER || !in->target ? NULL : fnzi_weight_find(f->p, in->target);
-  *first = fnzi_memory_of(f->p, k);
-  if (in->shares || !g || !w || !w->blob || !fnzi_geometry_equal(w->geometry, g) ||
-      fnzi_map_get(blobs, &w->blob, sizeof w->blob, first))
-    return FNZ_OK;
-  return fnzi_map_set(blobs, &w->blob, sizeof w->blob, k);
-}
-
+/* An input is in the memory of the first input that has it: by the signature, or as a further name
+ * of a weight, such as a buffer that the exporter has also lifted as a constant. `blobs`: the first
+ * input of each weight's data. */
 static fnz_status place_inputs(follower *f, const fnzi_graph *g, fnzi_map *blobs) {
   for (uint32_t k = 0; k < g->ninputs; k++) {
     uint64_t first = k;
     if (g->inputs[k].tag != FNZ_ARG_VALUE)
       continue;
-    if (f->graph == 0)
-      FNZ_TRY(find_first(f, k, blobs, &first));
+    if (f->graph == 0) {
+      const fnz_input_spec *in = &f->p->inputs[k];
+      const fnz_geometry *shown = fnzi_value_at(f->p, 0, g->inputs[k].u.value)->geometry;
+      const fnzi_weight *w =
+          in->kind == FNZ_INPUT_USER || !in->target ? NULL : fnzi_weight_find(f->p, in->target);
+      first = fnzi_memory_of(f->p, k);
+      if (!in->shares && shown && w && w->blob && fnzi_geometry_equal(w->geometry, shown) &&
+          !fnzi_map_get(blobs, &w->blob, sizeof w->blob, &first))
+        FNZ_TRY(fnzi_map_set(blobs, &w->blob, sizeof w->blob, k));
+    }
     if (first != k)
       f->where[g->inputs[k].u.value] = f->where[g->inputs[first].u.value];
     else
@@ -236,12 +231,6 @@ static fnz_status follow_graph(follower *f, uint32_t graph) {
   return FNZ_OK;
 }
 
-/* Parts of views that give numbers, such as sizes, compute nothing. */
-static bool gives_tensor(const fnz_program *p, uint32_t graph, uint32_t node) {
-  const fnzi_node *n = fnzi_node_at(p, graph, node);
-  return n->noutputs > 0 && value_in(&n->outputs[0], 0);
-}
-
 /* Marks the nodes that functional nodes compute or copy. */
 static fnz_status find_computed(follower *f, const fnz_program *functional,
                                 const fnz_origins *origins) {
@@ -252,7 +241,10 @@ static fnz_status find_computed(follower *f, const fnz_program *functional,
   for (uint32_t g = 0; g < functional->graphs.count; g++)
     for (size_t n = 0; n < fnzi_graph_at(functional, g)->nodes.count; n++) {
       const fnz_origin *o = fnz_origins_at(origins, g, n);
-      bool is_part = o->reason == FNZ_REASON_PART && gives_tensor(functional, g, (uint32_t)n);
+      const fnzi_node *made = fnzi_node_at(functional, g, (uint32_t)n);
+      /* Parts of views that give numbers, such as sizes, compute nothing. */
+      bool is_part =
+          o->reason == FNZ_REASON_PART && made->noutputs > 0 && value_in(&made->outputs[0], 0);
       bool makes = o->reason == FNZ_REASON_COMPUTED || o->reason == FNZ_REASON_COPY || is_part;
       if (makes && o->node != SIZE_MAX)
         computed[bases[o->graph] + o->node] = true;

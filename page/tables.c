@@ -62,29 +62,24 @@ fnz_status fnzi_page_text_number(fnzi_page_tables *t, fnzi_page_table *table, co
 }
 
 /* --- Types ------------------------------------------------------------------------------------ */
-/* Prints "%x: f32[2]" behind "%x", whose end is where the type begins, but for the colon. */
-static fnz_status type_number(fnzi_page_tables *t, fnzi_printer *w, const fnz_arg *value,
-                              uint32_t *type) {
-  const fnz_geometry *g = fnzi_value_at(w->p, w->graph, value->u.value)->geometry;
-  size_t name = w->out->size;
-  if (is_known(&t->types, g, type))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_print_definition(w, value));
-  const char *text = (const char *)w->out->data + 2 * name + strlen(": ");
-  FNZ_TRY(fnzi_page_text_number(t, &t->types, g, text, type));
-  w->out->size = name;
-  w->out->data[name] = '\0';
-  if (*type == t->geometries.count)
-    FNZI_PUSH(t->ctx, &t->geometries, g);
-  return FNZ_OK;
-}
-
 fnz_status fnzi_page_value(fnzi_page_tables *t, const fnz_program *p, uint32_t graph,
                            const fnz_arg *value, uint32_t *type, fnz_buffer *name) {
   fnzi_printer w = {.ctx = t->ctx, .p = p, .out = name, .graph = graph};
   name->size = 0;
   FNZ_TRY(fnzi_print_use(&w, value));
-  return type_number(t, &w, value, type);
+  const fnz_geometry *g = fnzi_value_at(p, graph, value->u.value)->geometry;
+  if (is_known(&t->types, g, type))
+    return FNZ_OK;
+  /* Prints "%x: f32[2]" behind "%x", whose end is where the type begins, but for the colon. */
+  size_t end = name->size;
+  FNZ_TRY(fnzi_print_definition(&w, value));
+  const char *text = (const char *)name->data + 2 * end + strlen(": ");
+  FNZ_TRY(fnzi_page_text_number(t, &t->types, g, text, type));
+  name->size = end;
+  name->data[end] = '\0';
+  if (*type == t->geometries.count)
+    FNZI_PUSH(t->ctx, &t->geometries, g);
+  return FNZ_OK;
 }
 
 /* --- Modules ---------------------------------------------------------------------------------- */
