@@ -62,19 +62,14 @@ static const struct {
 
 enum { BUILTINS = sizeof builtins / sizeof *builtins, PRIMS = sizeof prims / sizeof *prims };
 
-/* As strcmp() of the schema's name and `name`. */
-static int builtin_compare(const char *schema, const char *name) {
-  size_t size = strcspn(schema, "(");
-  int order = strncmp(schema, name, size);
-  return order || !name[size] ? order : -1;
-}
-
 /* Its place among the rows of prims.def; PRIMS where it has none. */
 static size_t find_prim(const char *name) {
   size_t low = 0, high = strncmp(name, prims_space, sizeof prims_space - 1) == 0 ? PRIMS : 0;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    int order = builtin_compare(prims[middle].schema, name);
+    size_t size = strcspn(prims[middle].schema, "(");
+    int order = strncmp(prims[middle].schema, name, size);
+    order = order || !name[size] ? order : -1;
     if (order == 0)
       return middle;
     low = order < 0 ? middle + 1 : low;

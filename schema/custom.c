@@ -329,8 +329,7 @@ static fnz_status resolve(fnzi_scope *scope, declared *d) {
 
 /* The name of a functional form begins with the name of its operator. */
 static bool may_be_form_of(const fnz_op *functional, const fnz_op *op) {
-  size_t size = strlen(op->name) - (*op->overload ? strlen(op->overload) + 1 : 0);
-  size -= op->kind == FNZI_KIND_INPLACE;
+  size_t size = base_size(op) - (op->kind == FNZI_KIND_INPLACE);
   return strncmp(functional->name, op->name, size) == 0;
 }
 

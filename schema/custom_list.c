@@ -38,16 +38,6 @@ static fnz_status declare_line(fnz_context *ctx, fnzi_arena *arena, const char *
   return fnz_op_declare(ctx, text, NULL);
 }
 
-/* The failure's own place, an operator or a column, goes into the message. */
-static fnz_status at_line(fnz_context *ctx, fnz_status status, const char *name, size_t line) {
-  const fnz_error failure = ctx->error;
-  if (status == FNZ_OK || status == FNZ_NO_MEMORY)
-    return status;
-  status = fnzi_fail(ctx, failure.kind, NULL, "%s%s%s", failure.where, *failure.where ? ": " : "",
-                     failure.message);
-  return fnzi_at(ctx, status, "%s:%zu", name, line);
-}
-
 fnz_status fnz_ops_declare(fnz_context *ctx, const char *name, const char *text, size_t size) {
   fnzi_arena arena;
   fnz_status status = FNZ_OK;
@@ -64,7 +54,14 @@ fnz_status fnz_ops_declare(fnz_context *ctx, const char *name, const char *text,
   for (size_t line = 1, at = 0; status == FNZ_OK && at < size; line++) {
     const char *end = memchr(text + at, '\n', size - at);
     size_t length = end ? (size_t)(end - text) - at : size - at;
-    status = at_line(ctx, declare_line(ctx, &arena, text + at, length), name, line);
+    status = declare_line(ctx, &arena, text + at, length);
+    if (status != FNZ_OK && status != FNZ_NO_MEMORY) {
+      /* The failure's own place, an operator or a column, goes into the message. */
+      const fnz_error failure = ctx->error;
+      status = fnzi_fail(ctx, failure.kind, NULL, "%s%s%s", failure.where,
+                         *failure.where ? ": " : "", failure.message);
+      status = fnzi_at(ctx, status, "%s:%zu", name, line);
+    }
     at += length + 1;
   }
   fnzi_arena_free(&arena);

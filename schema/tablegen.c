@@ -137,14 +137,6 @@ static fnz_status add_row(table *t, const char *name, const char *other) {
                : fnzi_fail(t->ctx, FNZ_CLASS_REF, name, "aliases.def: there is no such operator");
 }
 
-/* The form of `functional` that is of the kind of `op`; FNZI_NO_OP where there is none. */
-static uint16_t form_like(const table *t, const fnz_op *op, uint16_t functional) {
-  for (size_t i = 0; i < t->count; i++)
-    if (t->ops[i].functional == functional && may_stand_for(op, &t->ops[i]))
-      return (uint16_t)i;
-  return FNZI_NO_OP;
-}
-
 static fnz_status find_aliases(table *t) {
   for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
     if (i && strcmp(aliases[i - 1][0], aliases[i][0]) >= 0)
@@ -154,8 +146,14 @@ static fnz_status find_aliases(table *t) {
   for (size_t i = 0; i < t->count; i++) {
     fnz_op *op = &t->ops[i];
     const fnz_op *twin = op->functional == FNZI_NO_OP ? op : &t->ops[op->functional];
-    if (op != twin && twin->alias_of != FNZI_NO_OP)
-      op->alias_of = form_like(t, op, twin->alias_of);
+    if (op != twin && twin->alias_of != FNZI_NO_OP) {
+      /* The form of the twin's canonical operator that is of the kind of `op`, where there is one.
+       */
+      op->alias_of = FNZI_NO_OP;
+      for (size_t k = 0; k < t->count && op->alias_of == FNZI_NO_OP; k++)
+        if (t->ops[k].functional == twin->alias_of && may_stand_for(op, &t->ops[k]))
+          op->alias_of = (uint16_t)k;
+    }
     if (op->alias_of != FNZI_NO_OP && t->ops[op->alias_of].alias_of != FNZI_NO_OP)
       return fnzi_fail(t->ctx, FNZ_CLASS_DUPLICATE, op->name,
                        "aliases.def: %s, which it is another name of, is one itself",

@@ -62,26 +62,19 @@ static const char *default_of(const fnz_op *op, const fnzi_param *p) {
   return p->has_default ? p->default_text : "";
 }
 
-static bool is_returned(const fnz_op *op, uint32_t alias) {
-  for (size_t i = 0; i < op->nreturns; i++)
-    if (op->returns[i].alias == alias)
-      return true;
-  return false;
-}
-
 typedef enum written_group { WRITTEN_SELF, WRITTEN_OUT, WRITTEN_OTHER } written_group;
-
-static written_group group_of(const fnzi_param *p) {
-  if (p->is_out)
-    return WRITTEN_OUT;
-  return strcmp(p->name, "self") == 0 ? WRITTEN_SELF : WRITTEN_OTHER;
-}
 
 bool fnzi_written_next(const fnz_op *op, fnzi_written_walk *walk, const fnzi_param **out) {
   for (; walk->group <= WRITTEN_OTHER; walk->group++, walk->next = 0)
     while (walk->next < op->nparams) {
       const fnzi_param *p = &op->params[walk->next++];
-      if (!p->is_write || (int)group_of(p) != walk->group || is_returned(op, p->alias))
+      int group = p->is_out                      ? WRITTEN_OUT
+                  : strcmp(p->name, "self") == 0 ? WRITTEN_SELF
+                                                 : WRITTEN_OTHER;
+      bool is_returned = false;
+      for (size_t i = 0; i < op->nreturns; i++)
+        is_returned |= op->returns[i].alias == p->alias;
+      if (!p->is_write || group != walk->group || is_returned)
         continue;
       *out = p;
       return true;

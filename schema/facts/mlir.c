@@ -44,13 +44,6 @@ static const char *const renamed[][2] = {
 static const char *const not_lowered[] = {"as_strided", "as_strided_scatter", "diagonal_scatter",
                                           "isfinite", "resize"};
 
-static bool is_lowered(const char *name) {
-  for (size_t i = 0; i < sizeof not_lowered / sizeof *not_lowered; i++)
-    if (strcmp(not_lowered[i], name) == 0)
-      return false;
-  return true;
-}
-
 static const char *base_name(const fnz_op *op) {
   for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
     if (strcmp(renamed[i][0], op->name) == 0)
@@ -68,8 +61,11 @@ const char *fnz_mlir_op_name(const fnz_op *whole) {
   size_t size = strlen(name);
   bool outside = strchr(name, ':') != NULL;
   static const char head[] = "aten.";
-  if (size + sizeof head > sizeof text || outside || !is_lowered(name))
+  if (size + sizeof head > sizeof text || outside)
     return NULL;
+  for (size_t i = 0; i < sizeof not_lowered / sizeof *not_lowered; i++)
+    if (strcmp(not_lowered[i], name) == 0)
+      return NULL;
   memcpy(text, head, sizeof head - 1);
   memcpy(text + sizeof head - 1, name, size + 1);
   const char *const *row =

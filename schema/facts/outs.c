@@ -30,33 +30,25 @@ typedef struct reading {
   void *user;
 } reading;
 
-static bool add_tensor(const reading *r, const fnz_arg *arg, fnzi_promotion *p) {
-  if (arg->tag != FNZ_ARG_VALUE)
-    return true;
-  const fnz_geometry *g = r->geometry_of(r->user, arg);
-  if (g)
-    fnzi_promotion_add_tensor(p, g->dtype, g->rank);
-  return g != NULL;
-}
-
-static bool add_tensors(const reading *r, const fnz_arg *arg, bool first, fnzi_promotion *p) {
-  bool known = true;
-  if (arg->tag != FNZ_ARG_LIST)
-    return add_tensor(r, arg, p);
-  for (uint32_t k = 0; k < arg->count && known && !(first && k); k++)
-    known = add_tensor(r, &arg->u.list[k], p);
-  return known;
-}
-
 /* The dtype to which all tensors promote, or that of the first; false when one is unknown. */
 static bool of_tensors(const reading *r, bool first, fnz_dtype *out) {
   fnzi_promotion p = {0};
   bool known = true;
   for (size_t i = 0; i < r->op->nparams && known; i++) {
     const fnz_arg arg = fnzi_arg_get(r->op, r->args, r->nargs, i);
-    if (r->op->params[i].type == FNZI_TYPE_TENSOR &&
-        !(first && (p.has_dimensioned || p.has_zero_dim)))
-      known = add_tensors(r, &arg, first, &p);
+    const bool is_list = arg.tag == FNZ_ARG_LIST;
+    const fnz_arg *items = is_list ? arg.u.list : &arg;
+    if (r->op->params[i].type != FNZI_TYPE_TENSOR ||
+        (first && (p.has_dimensioned || p.has_zero_dim)))
+      continue;
+    for (uint32_t k = 0; k < (is_list ? arg.count : 1) && known && !(first && k); k++) {
+      if (items[k].tag != FNZ_ARG_VALUE)
+        continue;
+      const fnz_geometry *g = r->geometry_of(r->user, &items[k]);
+      known = g != NULL;
+      if (g)
+        fnzi_promotion_add_tensor(&p, g->dtype, g->rank);
+    }
   }
   *out = fnzi_promotion_result(&p);
   return known && (p.has_dimensioned || p.has_zero_dim);

@@ -84,21 +84,12 @@ void fnzi_promotion_add_tensor(fnzi_promotion *p, fnz_dtype dtype, uint32_t rank
     add(&p->zero_dim, &p->has_zero_dim, dtype);
 }
 
-static fnz_dtype number_dtype(const fnz_arg *number) {
-  switch (number->tag) {
-  case FNZ_ARG_BOOL:
-    return FNZ_BOOL;
-  case FNZ_ARG_FLOAT:
-    return FNZ_F32;
-  case FNZ_ARG_COMPLEX:
-    return FNZ_C64;
-  default:
-    return FNZ_I64;
-  }
-}
-
 void fnzi_promotion_add_number(fnzi_promotion *p, const fnz_arg *number) {
-  add(&p->number, &p->has_number, number_dtype(number));
+  add(&p->number, &p->has_number,
+      number->tag == FNZ_ARG_BOOL      ? FNZ_BOOL
+      : number->tag == FNZ_ARG_FLOAT   ? FNZ_F32
+      : number->tag == FNZ_ARG_COMPLEX ? FNZ_C64
+                                       : FNZ_I64);
 }
 
 /* A lower class of operands only lifts the category of a higher one. */
@@ -123,13 +114,6 @@ static bool rounds(const fnz_op *op, const fnz_arg *args, size_t nargs) {
   return mode >= 0 && fnzi_arg_get(op, args, nargs, (size_t)mode).tag == FNZ_ARG_STRING;
 }
 
-/* An item of a list, or the argument itself at item 0. */
-static const fnz_arg *item_of(const fnz_arg *arg, uint32_t item) {
-  if (arg->tag == FNZ_ARG_LIST)
-    return item < arg->count ? &arg->u.list[item] : NULL;
-  return item ? NULL : arg;
-}
-
 /* Only the first tensor, or all operands. */
 static fnz_dtype operands_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs, bool first,
                                 fnzi_geometry_reader *geometry_of, void *user) {
@@ -139,8 +123,10 @@ static fnz_dtype operands_dtype(const fnz_op *op, const fnz_arg *args, size_t na
     if (first ? param->type != FNZI_TYPE_TENSOR : !param->promotes)
       continue;
     bool is_given = i < nargs && args[i].tag != FNZ_ARG_DEFAULT;
-    const fnz_arg *item, *arg = is_given ? &args[i] : &param->default_value;
-    for (uint32_t k = 0; (item = item_of(arg, k)); k++) {
+    const fnz_arg *arg = is_given ? &args[i] : &param->default_value;
+    const bool is_list = arg->tag == FNZ_ARG_LIST;
+    for (uint32_t k = 0; k < (is_list ? arg->count : 1); k++) {
+      const fnz_arg *item = is_list ? &arg->u.list[k] : arg;
       if (item->tag != FNZ_ARG_DEFAULT && item->tag != FNZ_ARG_NONE) {
         if (item->tag != FNZ_ARG_VALUE) {
           fnzi_promotion_add_number(&p, item);

@@ -29,16 +29,12 @@ typedef struct signatures {
   size_t count, capacity;
 } signatures;
 
-static int view_slot(const fnzi_native *n) {
-  if (!n->op->is_view)
-    return n->kind;
-  return n->kind == FNZI_KIND_INPLACE ? SLOT_VIEW_INPLACE : SLOT_VIEW;
-}
-
 static fnz_status add(signatures *s, const fnz_library *library, fnzi_native_member place,
                       bool of_views) {
   const fnzi_native *n = &library->natives[place];
-  int slot = of_views ? view_slot(n) : (int)n->kind;
+  int slot = !of_views || !n->op->is_view   ? (int)n->kind
+             : n->kind == FNZI_KIND_INPLACE ? SLOT_VIEW_INPLACE
+                                            : SLOT_VIEW;
   s->key.size = 0;
   FNZ_TRY(fnzi_signature_put(
       s->ctx, n->op, FNZI_SIGNATURE_EXACT | (of_views ? FNZI_SIGNATURE_OF_VIEW : 0), &s->key));
@@ -194,24 +190,18 @@ static fnz_status complete_all(fnz_library *library, const signatures *s) {
 
 /* --- Grouping --------------------------------------------------------------------------------- */
 
-static fnz_status check_signature(const fnz_library *library, const signature *s) {
-  const fnzi_native *n = NULL;
-  for (int i = 0; i < KINDS && !n; i++)
-    n = fnzi_native_at(library, s->slots[i]);
-  if (!n || s->count < 2)
-    return FNZ_OK;
-  if (s->slots[FNZI_KIND_SCRATCH] != FNZI_NO_GROUP)
-    return BROKEN(group_scratch, "%zu operators with %s", s->count, n->op->name);
-  if (s->slots[FNZI_KIND_FUNCTIONAL] == FNZI_NO_GROUP)
-    return BROKEN(group_functional, "%zu operators with %s", s->count, n->op->name);
-  return FNZ_OK;
-}
-
 static fnz_status group_all(fnz_library *library, const signatures *s) {
   FNZI_NEW(&library->arena, s->count, &library->groups);
   for (size_t i = 0; i < s->count; i++) {
-    FNZ_TRY(check_signature(library, &s->data[i]));
     const fnzi_native_member *slots = s->data[i].slots;
+    const fnzi_native *n = NULL;
+    for (int k = 0; k < KINDS && !n; k++)
+      n = fnzi_native_at(library, slots[k]);
+    const bool are_several = n && s->data[i].count > 1;
+    if (are_several && slots[FNZI_KIND_SCRATCH] != FNZI_NO_GROUP)
+      return BROKEN(group_scratch, "%zu operators with %s", s->data[i].count, n->op->name);
+    if (are_several && slots[FNZI_KIND_FUNCTIONAL] == FNZI_NO_GROUP)
+      return BROKEN(group_functional, "%zu operators with %s", s->data[i].count, n->op->name);
     const fnzi_native_group group = {
         .functional = slots[FNZI_KIND_FUNCTIONAL],
         .out = slots[FNZI_KIND_OUT],

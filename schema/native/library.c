@@ -112,44 +112,28 @@ void fnz_library_count_all(const fnz_library *library, size_t *counts) {
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-/* "aten::add", "ns::f" */
-static const char *space_of(const fnz_op *op) {
-  return strstr(op->name, "::") ? "" : "aten::";
-}
-
 static const char *name_or_dash(const fnz_library *library, fnzi_native_member place) {
   return place == FNZI_NO_GROUP ? "-" : library->natives[place].op->name;
-}
-
-/* The functional operator of a group, for its other members. */
-static const char *functional_of(const fnz_library *library, const fnzi_native *n) {
-  if (n->group == FNZI_NO_GROUP || n->kind == FNZI_KIND_FUNCTIONAL)
-    return "-";
-  return name_or_dash(library, library->groups[n->group].functional);
-}
-
-static const char *copy_of(const fnz_library *library, const fnzi_native *n) {
-  if (n->view_group == FNZI_NO_GROUP || !n->op->is_view || n->kind != FNZI_KIND_FUNCTIONAL)
-    return "-";
-  return name_or_dash(library, library->views[n->view_group].copy);
-}
-
-static const char *view_of(const fnz_library *library, const fnzi_native *n) {
-  if (n->view_group == FNZI_NO_GROUP || n->kind != FNZI_KIND_INPLACE)
-    return "-";
-  return name_or_dash(library, library->views[n->view_group].view);
 }
 
 static fnz_status put_row(fnz_context *ctx, const fnz_library *library, const fnzi_native *n,
                           fnz_buffer *out) {
   static const char *const composites[] = {"kernel", "implicit", "explicit", "explicit"};
   const fnz_op *op = n->op, of_kind = {.kind = n->kind};
-  FNZ_TRY(fnzi_printf(ctx, out, "%s%s\t%s\t%s\t%s\t%s\t", space_of(op), op->name,
-                      fnz_op_kind(&of_kind), op->is_view ? "view" : "-", composites[op->composite],
-                      op->tags_text));
-  FNZ_TRY(fnzi_printf(ctx, out, "%s\t%s\t%s\t", functional_of(library, n), copy_of(library, n),
-                      view_of(library, n)));
-  return fnzi_printf(ctx, out, "%s%s\t%s\t%s\n", space_of(op), op->schema, op->model_text,
+  const char *space = strstr(op->name, "::") ? "" : "aten::";
+  const bool is_functional = n->kind == FNZI_KIND_FUNCTIONAL;
+  const fnzi_native_view_group *view =
+      n->view_group == FNZI_NO_GROUP ? NULL : &library->views[n->view_group];
+  FNZ_TRY(fnzi_printf(ctx, out, "%s%s\t%s\t%s\t%s\t%s\t", space, op->name, fnz_op_kind(&of_kind),
+                      op->is_view ? "view" : "-", composites[op->composite], op->tags_text));
+  /* The functional operator of a group, for its other members. */
+  const char *functional = n->group == FNZI_NO_GROUP || is_functional
+                               ? "-"
+                               : name_or_dash(library, library->groups[n->group].functional);
+  const char *copy = view && op->is_view && is_functional ? name_or_dash(library, view->copy) : "-";
+  const char *of = view && n->kind == FNZI_KIND_INPLACE ? name_or_dash(library, view->view) : "-";
+  FNZ_TRY(fnzi_printf(ctx, out, "%s\t%s\t%s\t", functional, copy, of));
+  return fnzi_printf(ctx, out, "%s%s\t%s\t%s\n", space, op->schema, op->model_text,
                      op->dispatch_text);
 }
 

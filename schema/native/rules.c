@@ -235,22 +235,17 @@ static fnz_status rule_delegate_structured(const fnz_library *library, const fnz
 
 /* --- All -------------------------------------------------------------------------------------- */
 
-static fnz_status check_entry(const fnz_library *library, const fnzi_native *n) {
+fnz_status fnzi_native_check(const fnz_library *library) {
   static fnz_status (*const functions[])(const fnz_library *, const fnzi_native *) = {
 #define RULE RULE_FUNCTION
 #undef RULE_ENTRY
 #define RULE_ENTRY(function) function,
 #include "schema/native/rules.def"
   };
-  for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
-    FNZ_TRY(functions[k](library, n));
-  return FNZ_OK;
-}
-
-fnz_status fnzi_native_check(const fnz_library *library) {
   for (size_t i = 0; i < library->nentries; i++) {
     FNZ_TRY(fnzi_native_check_schema(library, &library->natives[i]));
-    FNZ_TRY(check_entry(library, &library->natives[i]));
+    for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
+      FNZ_TRY(functions[k](library, &library->natives[i]));
   }
   return FNZ_OK;
 }
