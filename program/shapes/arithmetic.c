@@ -166,16 +166,6 @@ static const struct {
             {"math.floor", 1, op_floor},
             {"math.ceil", 1, op_ceil}};
 
-/* torch.sym_sqrt, torch._sym_cos, math.exp ...; NULL for any other target. */
-static const char *unary_name(const char *target) {
-  static const char *const heads[] = {"torch.sym_", "torch._sym_", "math."};
-  for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-    if (strncmp(target, heads[i], strlen(heads[i])) == 0 &&
-        fnzi_python_has_unary(target + strlen(heads[i])))
-      return target + strlen(heads[i]);
-  return NULL;
-}
-
 static bool read_operands(const fnz_arg *args, size_t nargs, operands *out) {
   *out = (operands){.floats = false};
   for (size_t k = 0; k < nargs; k++) {
@@ -199,7 +189,13 @@ static fnz_status arithmetic_refuse(fnz_context *ctx, const char *target, const 
 static fnz_status by_target(fnz_context *ctx, const char *target, const fnz_arg *args, size_t nargs,
                             fnz_arg *out, bool *done) {
   operands o;
-  const char *unary = nargs == 1 ? unary_name(target) : NULL;
+  /* torch.sym_sqrt, torch._sym_cos, math.exp ... */
+  static const char *const heads[] = {"torch.sym_", "torch._sym_", "math."};
+  const char *unary = NULL;
+  for (size_t i = 0; i < sizeof heads / sizeof *heads && nargs == 1 && !unary; i++)
+    if (strncmp(target, heads[i], strlen(heads[i])) == 0 &&
+        fnzi_python_has_unary(target + strlen(heads[i])))
+      unary = target + strlen(heads[i]);
   if (unary && read_operands(args, nargs, &o)) {
     *done = true;
     return real(&o, fnzi_python_unary(unary, o.f[0]), out) == FINE

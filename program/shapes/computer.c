@@ -213,29 +213,6 @@ static fnz_status sum_without_last(fnzi_computer *c, const fnzi_expr *e, recipe 
   return FNZ_OK;
 }
 
-static fnz_status sum_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
-  fnzi_exprs *set = &c->sizes->set;
-  int64_t den = fnzi_common_denominator(e);
-  if (den == 1)
-    return sum_without_last(c, e, out);
-  if (den == 0)
-    return computer_refuse(c, e, "whose fractions leave 64 bits");
-  *out = (recipe){.target = "_operator.floordiv", .count = 2}; /* it is an integer */
-  FNZ_TRY(fnzi_expr_number(set, den, 1, &out->from[1]));
-  return fnzi_expr_scale(set, e, den, 1, &out->from[0]);
-}
-
-static fnz_status product_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
-  fnzi_exprs *set = &c->sizes->set;
-  const fnzi_shapes_part *last = &e->parts[e->count - 1];
-  const fnzi_expr *inverse;
-  if (last->num < 0)
-    return computer_refuse(c, e, "which divides by a size");
-  *out = (recipe){.target = "_operator.mul", .from = {NULL, last->expr}, .count = 2};
-  FNZ_TRY(fnzi_expr_pow(set, last->expr, -1, &inverse));
-  return fnzi_expr_mul(set, e, inverse, &out->from[0]);
-}
-
 /* A number that doubles make is computed by the node that the source has for it, with that node's
  * operands in their order: its bits depend on them. *out without a target: there is none. */
 static fnz_status copy_recipe(fnzi_computer *c, const fnzi_expr *e, sort as, recipe *out) {
@@ -304,12 +281,28 @@ static fnz_status rest_of(fnzi_computer *c, const fnzi_expr *size, const fnzi_ex
 }
 
 static fnz_status find_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
+  fnzi_exprs *set = &c->sizes->set;
   *out = (recipe){.target = NULL};
   switch (e->kind) {
-  case FNZI_EXPR_SUM:
-    return sum_recipe(c, e, out);
-  case FNZI_EXPR_PRODUCT:
-    return product_recipe(c, e, out);
+  case FNZI_EXPR_SUM: {
+    int64_t den = fnzi_common_denominator(e);
+    if (den == 1)
+      return sum_without_last(c, e, out);
+    if (den == 0)
+      return computer_refuse(c, e, "whose fractions leave 64 bits");
+    *out = (recipe){.target = "_operator.floordiv", .count = 2}; /* it is an integer */
+    FNZ_TRY(fnzi_expr_number(set, den, 1, &out->from[1]));
+    return fnzi_expr_scale(set, e, den, 1, &out->from[0]);
+  }
+  case FNZI_EXPR_PRODUCT: {
+    const fnzi_shapes_part *last = &e->parts[e->count - 1];
+    const fnzi_expr *inverse;
+    if (last->num < 0)
+      return computer_refuse(c, e, "which divides by a size");
+    *out = (recipe){.target = "_operator.mul", .from = {NULL, last->expr}, .count = 2};
+    FNZ_TRY(fnzi_expr_pow(set, last->expr, -1, &inverse));
+    return fnzi_expr_mul(set, e, inverse, &out->from[0]);
+  }
   case FNZI_EXPR_CALL:
     return call_recipe(c, e, out);
   case FNZI_EXPR_NUMBER:
@@ -418,17 +411,6 @@ static fnz_status make_real(fnzi_computer *c, const recipe *r, fnz_arg *args) {
   return FNZ_OK;
 }
 
-static fnz_status compute_one(fnzi_computer *c, const task *t, const recipe *r) {
-  fnz_arg args[FNZI_NUMBER_MOST_ARGS];
-  if (t->e->kind == FNZI_EXPR_SYMBOL && t->as == WHOLE)
-    return computer_read_symbol(c, t->e);
-  for (size_t i = 0; i < r->count; i++)
-    operand_of(c, r, i, &args[i]);
-  if ((t->e->is_real || t->as == REAL) && strcmp(r->target, "torch.sym_ite") != 0)
-    FNZ_TRY(make_real(c, r, args));
-  return append(c, NULL, r->target, args, (uint32_t)r->count, *t);
-}
-
 /* Finds an argument that must be computed first; false if all are there. */
 static bool find_missing(const fnzi_computer *c, const recipe *r, task *out) {
   fnz_arg arg;
@@ -447,8 +429,8 @@ static fnz_status work_off(fnzi_computer *c, stack *todo) {
     const task t = todo->data[todo->count - 1];
     task next;
     recipe r;
-    fnz_arg arg;
-    if (argument_as(c, t.e, t.as, &arg)) {
+    fnz_arg args[FNZI_NUMBER_MOST_ARGS];
+    if (argument_as(c, t.e, t.as, &args[0])) {
       todo->count--;
       continue;
     }
@@ -461,10 +443,19 @@ static fnz_status work_off(fnzi_computer *c, stack *todo) {
       }
     } else
       FNZ_TRY(find_recipe(c, t.e, &r));
-    if (find_missing(c, &r, &next))
+    if (find_missing(c, &r, &next)) {
       FNZI_PUSH(c->ctx, todo, next);
-    else
-      FNZ_TRY(compute_one(c, &t, &r));
+      continue;
+    }
+    if (t.e->kind == FNZI_EXPR_SYMBOL && t.as == WHOLE) {
+      FNZ_TRY(computer_read_symbol(c, t.e));
+      continue;
+    }
+    for (size_t i = 0; i < r.count; i++)
+      operand_of(c, &r, i, &args[i]);
+    if ((t.e->is_real || t.as == REAL) && strcmp(r.target, "torch.sym_ite") != 0)
+      FNZ_TRY(make_real(c, &r, args));
+    FNZ_TRY(append(c, NULL, r.target, args, (uint32_t)r.count, t));
   }
   return FNZ_OK;
 }

@@ -100,28 +100,21 @@ fnz_status fnzi_size_facts_add_condition(fnzi_size_facts *f, const fnzi_expr *co
   return FNZ_OK;
 }
 
-/* --- of a program ----------------------------------------------------------------------------- */
-static fnz_status conditions_add_conditions(fnzi_size_facts *f, const fnzi_sizes *s,
-                                            bool equalities) {
-  for (size_t i = 0; i < s->conditions.count; i++) {
-    const fnzi_condition *c = &s->conditions.data[i];
-    bool is_equality = c->expr->kind == FNZI_EXPR_CALL && c->expr->function == FNZI_FUNCTION_EQ;
-    if (is_equality != equalities)
-      continue;
-    if (!fnzi_expr_is_condition(c->expr))
-      FNZ_TRY(fnzi_size_facts_add_range(f, c->expr, c->min, c->max));
-    else if (c->min == 1)
-      FNZ_TRY(fnzi_size_facts_add_condition(f, c->expr));
-  }
-  return FNZ_OK;
-}
-
 /* A size of a value of the first graph, which every run makes, is not negative. Nodes of a body may
  * not run. */
 fnz_status fnzi_size_facts_add_sizes(fnzi_size_facts *f, const fnzi_sizes *s) {
   const fnzi_graph *g = fnzi_graph_main(s->program);
-  FNZ_TRY(conditions_add_conditions(f, s, true));
-  FNZ_TRY(conditions_add_conditions(f, s, false));
+  for (int others = 0; others < 2; others++) /* equalities first */
+    for (size_t i = 0; i < s->conditions.count; i++) {
+      const fnzi_condition *c = &s->conditions.data[i];
+      bool is_equality = c->expr->kind == FNZI_EXPR_CALL && c->expr->function == FNZI_FUNCTION_EQ;
+      if (is_equality == (others == 1))
+        continue;
+      if (!fnzi_expr_is_condition(c->expr))
+        FNZ_TRY(fnzi_size_facts_add_range(f, c->expr, c->min, c->max));
+      else if (c->min == 1)
+        FNZ_TRY(fnzi_size_facts_add_condition(f, c->expr));
+    }
   for (size_t i = 0; i < g->values.count; i++) {
     const fnz_geometry *shape = g->values.data[i].geometry;
     for (uint32_t d = 0; shape && shape->symbols && d < shape->rank; d++)

@@ -61,20 +61,6 @@ static fnz_status derived_call(definer *d, fnzi_function f, const fnzi_expr *a, 
   return fnzi_expr_call(&d->s->set, f, args, 2, out);
 }
 
-/* A bound that may be negative, counted from the end then: v + size * Min(1, Max(0, -v)). */
-static fnz_status from_end(definer *d, const fnzi_expr *v, const fnzi_expr *size,
-                           const fnzi_expr **out) {
-  fnzi_exprs *set = &d->s->set;
-  const fnzi_expr *zero, *one, *less;
-  FNZ_TRY(fnzi_expr_number(set, 0, 1, &zero));
-  FNZ_TRY(fnzi_expr_number(set, 1, 1, &one));
-  FNZ_TRY(fnzi_expr_scale(set, v, -1, 1, &less));
-  FNZ_TRY(derived_call(d, FNZI_FUNCTION_MAX, zero, less, &less));
-  FNZ_TRY(derived_call(d, FNZI_FUNCTION_MIN, one, less, &less));
-  FNZ_TRY(fnzi_expr_mul(set, size, less, &less));
-  return fnzi_expr_add(set, v, less, out);
-}
-
 /* A bound of a slice, `open` when it is left out. Symbols lie within the dimension usually. */
 static fnz_status bound(definer *d, const fnz_arg *arg, const fnzi_expr *open,
                         const fnzi_expr *size, const fnzi_expr **out) {
@@ -88,17 +74,23 @@ static fnz_status bound(definer *d, const fnz_arg *arg, const fnzi_expr *open,
     return FNZ_OK;
   }
   FNZ_TRY(derived_number_of(d, symbol, arg->u.i, out));
-  const fnzi_expr *of;
+  fnzi_exprs *set = &d->s->set;
+  const fnzi_expr *of, *zero, *one, *less;
   int64_t most = size->kind == FNZI_EXPR_NUMBER ? size->num : INT64_MAX;
   if (*out && fnzi_expr_is_linear(*out, &of) && fnzi_is_data_symbol(of))
-    FNZI_PUSH(d->s->set.ctx, &d->s->bounds, ((fnzi_slice_bound){of, most}));
+    FNZI_PUSH(set->ctx, &d->s->bounds, ((fnzi_slice_bound){of, most}));
   if (!*out)
     return FNZ_OK;
-  /* A bound clipped to its dimension: Max(0, Min(size, v)). */
+  /* A bound that may be negative, counted from the end then: v + size * Min(1, Max(0, -v)). */
   const fnzi_expr *v = *out;
-  const fnzi_expr *zero;
-  FNZ_TRY(fnzi_expr_number(&d->s->set, 0, 1, &zero));
-  FNZ_TRY(from_end(d, v, size, &v));
+  FNZ_TRY(fnzi_expr_number(set, 0, 1, &zero));
+  FNZ_TRY(fnzi_expr_number(set, 1, 1, &one));
+  FNZ_TRY(fnzi_expr_scale(set, v, -1, 1, &less));
+  FNZ_TRY(derived_call(d, FNZI_FUNCTION_MAX, zero, less, &less));
+  FNZ_TRY(derived_call(d, FNZI_FUNCTION_MIN, one, less, &less));
+  FNZ_TRY(fnzi_expr_mul(set, size, less, &less));
+  FNZ_TRY(fnzi_expr_add(set, v, less, &v));
+  /* A bound clipped to its dimension: Max(0, Min(size, v)). */
   FNZ_TRY(derived_call(d, FNZI_FUNCTION_MIN, size, v, &v));
   return derived_call(d, FNZI_FUNCTION_MAX, zero, v, out);
 }

@@ -117,19 +117,18 @@ static fnzi_bounds usual_bounds(const usual *u, size_t place) {
   return b;
 }
 
-/* Between nothing and all of a small dimension there are few numbers: two may be equal. */
-static bool is_narrow(const usual *u, const fnzi_expr *symbol) {
-  for (size_t i = 0; i < u->draw->sizes->bounds.count; i++)
-    if (u->draw->sizes->bounds.data[i].symbol == symbol)
-      return u->draw->sizes->bounds.data[i].most <= NARROW;
-  return false;
-}
-
 static fnz_status draw_one(usual *u, fnzi_point *point, size_t i, bool distinct) {
   const fnzi_expr *symbol = u->draw->sizes->free.data[i];
   const fnzi_bounds b = usual_bounds(u, i);
   int64_t *number = &u->numbers[i];
-  distinct = distinct && !is_narrow(u, symbol);
+  /* Between nothing and all of a small dimension there are few numbers: two may be equal. */
+  for (size_t k = 0; k < u->draw->sizes->bounds.count; k++) {
+    const fnzi_slice_bound *of = &u->draw->sizes->bounds.data[k];
+    if (of->symbol == symbol) {
+      distinct = distinct && of->most > NARROW;
+      break;
+    }
+  }
   for (size_t tries = 0; tries < 8; tries++) {
     *number = b.min + (int64_t)(fnzi_draw_next(u->draw) % (uint64_t)(b.max - b.min + 1));
     uint64_t unused;
@@ -159,14 +158,6 @@ static fnz_status draw_within(usual *u, fnzi_point *point, size_t tries, bool *f
 }
 
 /* --- where the program can be run ------------------------------------------------------------- */
-/* Shrinks the spans of large divisors last: for the others, few different sizes are as good as
- * many. */
-static bool shrink(usual *u) {
-  int64_t *span = u->span > 1 ? &u->span : &u->far;
-  *span /= 2;
-  return *span > 0;
-}
-
 /* Sizes that are far apart may make the program too large to be run. Draws smaller ones then; if
  * there are none, the first draw is kept. */
 static fnz_status draw_bearable(usual *u, fnzi_point *point, fnzi_arena *arena) {
@@ -175,7 +166,13 @@ static fnz_status draw_bearable(usual *u, fnzi_point *point, fnzi_arena *arena) 
   int64_t *first;
   FNZ_TRY(fnzi_free_numbers(s, point, arena, &first));
   FNZ_TRY(fnzi_sizes_are_bearable(s, point, &bearable));
-  while (!bearable && shrink(u)) {
+  while (!bearable) {
+    /* Shrinks the spans of large divisors last: for the others, few different sizes are as good as
+     * many. */
+    int64_t *span = u->span > 1 ? &u->span : &u->far;
+    *span /= 2;
+    if (*span <= 0)
+      break;
     FNZ_TRY(draw_within(u, point, FEW_TRIES, &found));
     if (found)
       FNZ_TRY(fnzi_sizes_are_bearable(s, point, &bearable));

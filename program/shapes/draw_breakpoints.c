@@ -19,14 +19,6 @@ typedef struct drawing {
   uint8_t *parts; /* of the expression, by their ids */
 } drawing;
 
-static fnz_status find_parts(drawing *t, fnzi_arena *arena) {
-  size_t count = (size_t)t->constant->expr->id + 1; /* parts come first */
-  FNZI_NEW(arena, t->s->set.all.count, &t->parts);
-  t->parts[t->constant->expr->id] = true;
-  fnzi_mark_parts(t->s, count, t->parts);
-  return FNZ_OK;
-}
-
 static fnz_status differ_at(drawing *t, const fnzi_expr *symbol, int64_t number, bool *out) {
   bool known;
   int64_t is;
@@ -73,19 +65,18 @@ static fnz_status number_at(drawing *t, const fnzi_expr *symbol, size_t side, co
   return FNZ_OK;
 }
 
-/* The k-th symbol of the expression, NULL when there are no more. */
-static const fnzi_expr *symbol_at(const drawing *t, size_t k) {
-  for (size_t i = 0; i < t->s->free.count; i++)
-    if (t->parts[t->s->free.data[i]->id] && k-- == 0)
-      return t->s->free.data[i];
-  return NULL;
-}
-
 static fnz_status set_breakpoint(drawing *t, size_t k, fnzi_arena *arena, bool *more, bool *found) {
-  const fnzi_expr *symbol = symbol_at(t, k / 2 / SIDES);
+  const fnzi_expr *symbol = NULL;
   const fnzi_condition *broken;
   fnzi_bounds *bounds;
   int64_t number = 0, *before;
+  FNZI_NEW(arena, t->s->set.all.count, &t->parts);
+  t->parts[t->constant->expr->id] = true;
+  fnzi_mark_parts(t->s, (size_t)t->constant->expr->id + 1, t->parts); /* parts come first */
+  size_t place = k / 2 / SIDES;
+  for (size_t i = 0; i < t->s->free.count && !symbol; i++)
+    if (t->parts[t->s->free.data[i]->id] && place-- == 0)
+      symbol = t->s->free.data[i];
   *more = symbol != NULL;
   if (!symbol)
     return FNZ_OK;
@@ -118,9 +109,7 @@ fnz_status fnzi_draw_breakpoint(const fnzi_sizes *s, const fnzi_constant *consta
   fnzi_arena arena;
   *more = *found = false;
   fnzi_arena_init(&arena, s->set.ctx);
-  fnz_status status = find_parts(&t, &arena);
-  if (status == FNZ_OK)
-    status = set_breakpoint(&t, k, &arena, more, found);
+  fnz_status status = set_breakpoint(&t, k, &arena, more, found);
   fnzi_arena_free(&arena);
   return status;
 }

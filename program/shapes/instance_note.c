@@ -5,28 +5,23 @@
  * made */
 #include "program/shapes/instantiate.h"
 
-/* Programs have equal geometries once, so that each is computed once. */
-static fnz_status find_geometry(fnzi_instance *i, fnz_context *ctx, const fnz_geometry *g,
-                                size_t *out) {
-  uint64_t at;
-  if (fnzi_map_get(&i->known, &g, sizeof g, &at)) {
-    *out = at;
-    return FNZ_OK;
-  }
-  const fnz_geometry **key;
-  FNZI_NEW(&i->kept, 1, &key);
-  *key = g;
-  *out = i->geometries.count;
-  FNZI_PUSH(ctx, &i->geometries, ((fnzi_instance_geometry){g, NULL}));
-  return fnzi_map_set(&i->known, key, sizeof g, *out);
-}
-
 fnz_status fnzi_instance_note(fnzi_maker *m, fnzi_moving moving, const fnz_geometry *geometry) {
   const bool has_geometry = moving.kind == FNZI_MOVING_VALUE || moving.kind == FNZI_MOVING_WINDOW;
   if (!m->instance || (has_geometry && (!geometry || !geometry->symbols)))
     return FNZ_OK;
-  if (has_geometry)
-    FNZ_TRY(find_geometry(m->instance, m->ctx, geometry, &moving.geometry));
+  if (has_geometry) {
+    /* Programs have equal geometries once, so that each is computed once. */
+    fnzi_instance *i = m->instance;
+    uint64_t at = i->geometries.count;
+    if (!fnzi_map_get(&i->known, &geometry, sizeof geometry, &at)) {
+      const fnz_geometry **key;
+      FNZI_NEW(&i->kept, 1, &key);
+      *key = geometry;
+      FNZI_PUSH(m->ctx, &i->geometries, ((fnzi_instance_geometry){geometry, NULL}));
+      FNZ_TRY(fnzi_map_set(&i->known, key, sizeof geometry, at));
+    }
+    moving.geometry = at;
+  }
   moving.graph = m->into;
   FNZI_PUSH(m->ctx, &m->instance->moving, moving);
   return FNZ_OK;

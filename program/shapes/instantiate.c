@@ -195,18 +195,6 @@ bool fnzi_determines_used(const fnzi_sizes *s, const fnzi_graph *g, const fnzi_n
   return e && fnzi_is_data_symbol(e) && s->asked[e->id];
 }
 
-/* A size of a tensor, or how many elements it has; *done false for other nodes. */
-static fnz_status compute_size(fnzi_maker *m, const fnzi_node *node, fnz_arg *out, bool *done) {
-  *done = fnzi_asks_size(node->op) && node->args[0].tag == FNZ_ARG_VALUE;
-  if (!*done)
-    return FNZ_OK;
-  uint64_t tensor = m->values[node->args[0].u.value];
-  const fnz_geometry *g = fnzi_graph_at(m->to, m->into)->values.data[tensor].geometry;
-  *out = (fnz_arg){.tag = FNZ_ARG_INT};
-  return fnzi_at(m->ctx, fnzi_size_asked(m->ctx, node, g, find_number, m, &out->u.i), "%s",
-                 m->graph->values.data[node->outputs[0].u.value].name);
-}
-
 static bool takes_real(const fnzi_maker *m, const fnzi_node *node) {
   for (uint32_t i = 0; i < node->nargs; i++) {
     const fnz_arg *arg = &node->args[i];
@@ -220,14 +208,20 @@ static bool takes_real(const fnzi_maker *m, const fnzi_node *node) {
  * Expressions are exact, so what is computed in floating point numbers may differ a little. */
 fnz_status fnzi_maker_check_number(fnzi_maker *m, const fnzi_node *node) {
   fnz_arg made, recorded;
-  bool done;
-  FNZ_TRY(compute_size(m, node, &made, &done));
-  if (!done)
+  uint64_t value = node->outputs[0].u.value;
+  const fnzi_value *v = &m->graph->values.data[value];
+  /* A size of a tensor, or how many elements it has. */
+  bool done = fnzi_asks_size(node->op) && node->args[0].tag == FNZ_ARG_VALUE;
+  if (done) {
+    uint64_t tensor = m->values[node->args[0].u.value];
+    const fnz_geometry *g = fnzi_graph_at(m->to, m->into)->values.data[tensor].geometry;
+    made = (fnz_arg){.tag = FNZ_ARG_INT};
+    FNZ_TRY(fnzi_at(m->ctx, fnzi_size_asked(m->ctx, node, g, find_number, m, &made.u.i), "%s",
+                    v->name));
+  } else
     FNZ_TRY(fnzi_arithmetic(m->ctx, node, find_number, m, &made, &done));
   if (!done)
     return FNZ_OK;
-  uint64_t value = node->outputs[0].u.value;
-  const fnzi_value *v = &m->graph->values.data[value];
   m->reals[value] = made.tag == FNZ_ARG_FLOAT;
   FNZ_TRY(find_number(m, value, &recorded));
   bool whole = made.tag != FNZ_ARG_FLOAT && recorded.tag != FNZ_ARG_FLOAT && !takes_real(m, node);
@@ -400,20 +394,6 @@ static fnz_status add_outputs(fnzi_maker *m) {
   return FNZ_OK;
 }
 
-static fnz_status add_graph(fnzi_maker *m, uint32_t graph) {
-  m->graph = fnzi_graph_at(m->from, graph);
-  m->into = graph;
-  FNZI_NEW(&m->to->arena, m->graph->values.count, &m->values);
-  FNZI_NEW(&m->to->arena, m->graph->values.count, &m->reals);
-  FNZ_TRY(fnzi_instance_note_graph(m));
-  FNZ_TRY(add_inputs(m));
-  for (size_t n = 0; n < m->graph->nodes.count; n++)
-    FNZ_TRY(add_node(m, &m->graph->nodes.data[n]));
-  fnzi_graph *to = fnzi_graph_at(m->to, m->into);
-  to->returns_single = m->graph->returns_single && !m->watched.count;
-  return add_outputs(m);
-}
-
 /* Marks the bodies that a node of graph `g` calls. */
 static fnz_status see_call(fnzi_maker *m, uint32_t g, const fnzi_node *node) {
   fnzi_hop hop;
@@ -463,8 +443,18 @@ static fnz_status make(fnzi_maker *m) {
   }
   for (uint32_t i = 0; i < m->from->graphs.count; i++)
     FNZ_TRY(fnzi_graph_add(m->to, m->from->graphs.data[i].name, &m->into));
-  for (uint32_t i = (uint32_t)m->from->graphs.count; i-- > 0;) /* bodies before their callers */
-    FNZ_TRY(add_graph(m, i));
+  for (uint32_t i = (uint32_t)m->from->graphs.count; i-- > 0;) { /* bodies before their callers */
+    m->graph = fnzi_graph_at(m->from, i);
+    m->into = i;
+    FNZI_NEW(&m->to->arena, m->graph->values.count, &m->values);
+    FNZI_NEW(&m->to->arena, m->graph->values.count, &m->reals);
+    FNZ_TRY(fnzi_instance_note_graph(m));
+    FNZ_TRY(add_inputs(m));
+    for (size_t n = 0; n < m->graph->nodes.count; n++)
+      FNZ_TRY(add_node(m, &m->graph->nodes.data[n]));
+    fnzi_graph_at(m->to, i)->returns_single = m->graph->returns_single && !m->watched.count;
+    FNZ_TRY(add_outputs(m));
+  }
   return m->ints ? FNZ_OK : fnz_program_verify(m->ctx, m->to);
 }
 

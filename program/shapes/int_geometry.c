@@ -184,16 +184,6 @@ static fnz_status word_of(fnzi_ints *s, const fnz_geometry *g, uint32_t k, int64
   return FNZ_OK;
 }
 
-static bool has_strange_strides(const fnzi_ints *s, const fnz_geometry *g) {
-  for (uint32_t d = 0; s->is_strange && d < g->rank; d++) {
-    const uint32_t symbol = g->symbols[g->rank + d];
-    const fnzi_expr *e = symbol ? s->sizes->symbols[symbol] : NULL;
-    if (e && s->is_strange[e->id])
-      return true;
-  }
-  return false;
-}
-
 fnz_status fnzi_ints_geometry(fnzi_ints *s, const fnz_geometry *g, fnzi_arena *arena,
                               const fnz_geometry **out) {
   *out = g;
@@ -213,7 +203,13 @@ fnz_status fnzi_ints_geometry(fnzi_ints *s, const fnz_geometry *g, fnzi_arena *a
     FNZ_TRY(word_of(s, g, d, &words[d]));
     FNZ_TRY(word_of(s, g, g->rank + d, &words[g->rank + d]));
   }
-  if (has_strange_strides(s, g))
+  bool strange = false;
+  for (uint32_t d = 0; s->is_strange && d < g->rank; d++) {
+    const uint32_t symbol = g->symbols[g->rank + d];
+    const fnzi_expr *e = symbol ? s->sizes->symbols[symbol] : NULL;
+    strange = strange || (e && s->is_strange[e->id]);
+  }
+  if (strange)
     fnzi_int_row_strides(s, made, (fnzi_int *)words + g->rank);
   *out = made;
   return word_of(s, g, 2 * g->rank, &made->offset);

@@ -54,15 +54,6 @@ static int64_t ceil_end(int64_t n, int64_t d) {
 }
 
 /* --- sums and products ------------------------------------------------------------------------ */
-/* The least common denominator; 0 if it leaves 64 bits. */
-static int64_t denominator(const fnzi_expr *e) {
-  int64_t d = e->den;
-  for (uint32_t i = 0; i < e->count; i++)
-    if (!fnzi_mul_i64(d / fnzi_gcd(d, e->parts[i].den), e->parts[i].den, &d))
-      return 0;
-  return d;
-}
-
 /* Adds num/den * b, as a multiple of 1/d. */
 static void interval_add_term(fnzi_bounds *sum, fnzi_bounds b, int64_t num, int64_t by) {
   const int64_t factor = interval_times(num, by);
@@ -73,10 +64,11 @@ static void interval_add_term(fnzi_bounds *sum, fnzi_bounds b, int64_t num, int6
 
 /* The interval of a number or a sum. A whole value lies between whole numbers. */
 static fnzi_bounds interval_of_sum(const fnzi_size_facts *f, const fnzi_expr *e) {
-  const int64_t d = denominator(e);
   fnzi_bounds sum = {0, 0};
-  if (d == 0)
-    return any;
+  int64_t d = e->den; /* the least common denominator */
+  for (uint32_t i = 0; i < e->count; i++)
+    if (!fnzi_mul_i64(d / fnzi_gcd(d, e->parts[i].den), e->parts[i].den, &d))
+      return any;
   interval_add_term(&sum, (fnzi_bounds){e->num, e->num}, 1, d / e->den);
   for (uint32_t i = 0; i < e->count; i++)
     interval_add_term(&sum, part(f, e, i)->bounds, e->parts[i].num, d / e->parts[i].den);
@@ -188,21 +180,6 @@ static int64_t join_factors(int64_t a, int64_t b) {
   return fnzi_mul_i64(a, b, &out) && out != INT64_MIN ? out : a;
 }
 
-static int64_t sum_divisor(const fnzi_size_facts *f, const fnzi_expr *e) {
-  int64_t out = e->num;
-  for (uint32_t i = 0; i < e->count; i++)
-    out = fnzi_gcd(out, join_factors(e->parts[i].num, part(f, e, i)->divisor));
-  return out < 0 ? -out : out;
-}
-
-static int64_t product_divisor(const fnzi_size_facts *f, const fnzi_expr *e) {
-  int64_t out = 1;
-  for (uint32_t i = 0; i < e->count; i++)
-    for (int64_t power = e->parts[i].num; power > 0; power--)
-      out = join_factors(out, part(f, e, i)->divisor);
-  return out;
-}
-
 static int64_t call_divisor(const fnzi_size_facts *f, const fnzi_expr *e) {
   const int64_t a = part(f, e, 0)->divisor, b = part(f, e, e->count - 1)->divisor;
   const fnzi_expr *last = e->parts[e->count - 1].expr;
@@ -231,12 +208,19 @@ int64_t fnzi_divisor_of(const fnzi_size_facts *f, const fnzi_expr *e) {
   for (uint32_t i = 0; i < e->count; i++)
     if (!e->parts[i].expr->is_whole)
       return 1;
+  int64_t out = 1;
   switch (e->kind) {
   case FNZI_EXPR_NUMBER:
   case FNZI_EXPR_SUM:
-    return sum_divisor(f, e);
+    out = e->num;
+    for (uint32_t i = 0; i < e->count; i++)
+      out = fnzi_gcd(out, join_factors(e->parts[i].num, part(f, e, i)->divisor));
+    return out < 0 ? -out : out;
   case FNZI_EXPR_PRODUCT:
-    return product_divisor(f, e);
+    for (uint32_t i = 0; i < e->count; i++)
+      for (int64_t power = e->parts[i].num; power > 0; power--)
+        out = join_factors(out, part(f, e, i)->divisor);
+    return out;
   case FNZI_EXPR_CALL:
     return call_divisor(f, e);
   case FNZI_EXPR_REAL:

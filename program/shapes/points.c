@@ -33,17 +33,6 @@ static fnz_status points_keep(fnzi_ints *s, fnzi_point *point, bool found, fnz_s
   return status;
 }
 
-static fnz_status add_recorded(fnzi_ints *s) {
-  const fnzi_condition *broken = NULL;
-  fnzi_point point;
-  bool known = false;
-  fnzi_point_init(&point, s->set);
-  fnz_status status = s->recorded ? copy_numbers(s->sizes, s->recorded, &point, &known) : FNZ_OK;
-  if (status == FNZ_OK && known)
-    status = fnzi_sizes_admit(s->sizes, &point, &broken);
-  return points_keep(s, &point, known && !broken, status);
-}
-
 fnz_status fnzi_ints_points_draw(fnzi_ints *s, fnzi_draw *draw) {
   bool more = true;
   for (size_t i = 0; i < USUAL_DRAWS && s->points.count < USUAL; i++) {
@@ -54,7 +43,14 @@ fnz_status fnzi_ints_points_draw(fnzi_ints *s, fnzi_draw *draw) {
     FNZ_TRY(points_keep(s, &point, found, status));
   }
   s->points.usual = s->points.count;
-  FNZ_TRY(add_recorded(s));
+  const fnzi_condition *broken = NULL;
+  fnzi_point recorded;
+  bool known = false;
+  fnzi_point_init(&recorded, s->set);
+  fnz_status copied = s->recorded ? copy_numbers(s->sizes, s->recorded, &recorded, &known) : FNZ_OK;
+  if (copied == FNZ_OK && known)
+    copied = fnzi_sizes_admit(s->sizes, &recorded, &broken);
+  FNZ_TRY(points_keep(s, &recorded, known && !broken, copied));
   for (size_t k = 0; more && s->points.usual && k < MOST_SPECIAL; k++) {
     fnzi_point point;
     bool found = false, all;

@@ -80,13 +80,6 @@ static fnz_status strip(fnzi_size_facts *f, fnzi_row *row, int64_t least) {
   return FNZ_OK;
 }
 
-/* --- facts ------------------------------------------------------------------------------------ */
-static bool is_loose(const fnzi_size_facts *f, const fnzi_row_term *t, bool *unbounded) {
-  const fnzi_bounds b = prove_bounds_of(f, t->atom);
-  *unbounded = t->by > 0 ? b.min == INT64_MIN : b.max == INT64_MAX;
-  return b.min != b.max;
-}
-
 /* A fact that is linked to `from`, times a cofactor, may cancel the term. */
 static void try_links(const fnzi_size_facts *f, const fnzi_row *row, candidate c,
                       const fnzi_expr *from, candidates *out) {
@@ -113,9 +106,12 @@ static fnz_status gather(fnzi_size_facts *f, const fnzi_row *row, candidates *ou
   uint32_t from = row->count, to = row->count;
   bool unbounded = false;
   out->count = 0;
-  for (uint32_t i = 0; i < row->count && !unbounded; i++)
-    if (is_loose(f, &row->terms[i], &unbounded) && (unbounded || from == row->count))
+  for (uint32_t i = 0; i < row->count && !unbounded; i++) {
+    const fnzi_bounds b = prove_bounds_of(f, row->terms[i].atom);
+    unbounded = row->terms[i].by > 0 ? b.min == INT64_MIN : b.max == INT64_MAX;
+    if (b.min != b.max && (unbounded || from == row->count))
       from = i;
+  }
   to = unbounded ? from + 1 : row->count;
   for (uint32_t i = from; i < to; i++) {
     const fnzi_expr *atom = row->terms[i].atom;

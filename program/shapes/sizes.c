@@ -8,28 +8,6 @@
 
 #include "schema/aten_names.h"
 
-/* --- expressions ------------------------------------------------------------------------------ */
-/* A text that is no expression is refused where it is needed. */
-static fnz_status parse_symbols(fnzi_sizes *s) {
-  fnz_context *ctx = s->set.ctx;
-  FNZI_NEW(&s->set.arena, s->program->symbols.count + 1, &s->symbols);
-  for (size_t i = 1; i < s->program->symbols.count; i++) {
-    const char *text = s->program->symbols.data[i].text;
-    if (fnzi_expr_parse(&s->set, text, strlen(text), &s->symbols[i]) == FNZ_NO_MEMORY)
-      return fnzi_no_memory(ctx);
-  }
-  return FNZ_OK;
-}
-
-static const char *condition_name(fnzi_condition_kind kind) {
-  static const char *const names[] = {
-#define CONDITION_NAME(id, name) name,
-      FNZI_CONDITION_ROWS(CONDITION_NAME)
-#undef CONDITION_NAME
-  };
-  return names[kind];
-}
-
 static fnz_status add_condition(fnzi_sizes *s, const fnzi_expr *e, int64_t min, int64_t max,
                                 fnzi_condition_kind kind) {
   if (min == INT64_MIN && max == INT64_MAX)
@@ -121,7 +99,13 @@ fnz_status fnzi_sizes_open(fnzi_sizes *s, fnz_context *ctx, const fnz_program *p
   *s = (fnzi_sizes){.program = program};
   fnzi_exprs_init(&s->set, ctx);
   FNZ_TRY(fnzi_sizes_define(s));
-  FNZ_TRY(parse_symbols(s));
+  /* A text that is no expression is refused where it is needed. */
+  FNZI_NEW(&s->set.arena, program->symbols.count + 1, &s->symbols);
+  for (size_t i = 1; i < program->symbols.count; i++) {
+    const char *text = program->symbols.data[i].text;
+    if (fnzi_expr_parse(&s->set, text, strlen(text), &s->symbols[i]) == FNZ_NO_MEMORY)
+      return fnzi_no_memory(ctx);
+  }
   FNZ_TRY(sizes_add_conditions(s));
   FNZ_TRY(fnzi_sizes_check_determined(s));
   s->own = s->set.all.count;
@@ -178,35 +162,27 @@ static bool is_negative(const fnzi_expr *e) {
                                   : e->kind == FNZI_EXPR_NUMBER && e->num < 0;
 }
 
-/* x[-n:] asks for -n >= -m, which is easier to read as m >= n. */
-static fnz_status without_signs(fnzi_exprs *set, const fnzi_expr *e, const fnzi_expr **out) {
-  const fnzi_expr *args[2];
-  *out = e;
-  if (!fnzi_expr_is_condition(e) || e->count != 2 || !is_negative(e->parts[0].expr) ||
-      !is_negative(e->parts[1].expr))
-    return FNZ_OK;
-  for (uint32_t k = 0; k < 2; k++)
-    FNZ_TRY(fnzi_expr_scale(set, e->parts[1 - k].expr, -1, 1, &args[k]));
-  return fnzi_expr_call(set, e->function, args, 2, out);
-}
-
 fnz_status fnzi_sizes_put_condition(fnzi_sizes *s, const fnzi_condition *c, fnz_buffer *out) {
   fnz_context *ctx = s->set.ctx;
-  const fnzi_expr *shown;
-  FNZ_TRY(without_signs(&s->set, c->expr, &shown));
+  static const char *const names[] = {
+#define CONDITION_NAME(id, name) name,
+      FNZI_CONDITION_ROWS(CONDITION_NAME)
+#undef CONDITION_NAME
+  };
+  const fnzi_expr *shown = c->expr, *args[2];
+  /* x[-n:] asks for -n >= -m, which is easier to read as m >= n. */
+  if (fnzi_expr_is_condition(shown) && shown->count == 2 && is_negative(shown->parts[0].expr) &&
+      is_negative(shown->parts[1].expr)) {
+    for (uint32_t k = 0; k < 2; k++)
+      FNZ_TRY(fnzi_expr_scale(&s->set, shown->parts[1 - k].expr, -1, 1, &args[k]));
+    FNZ_TRY(fnzi_expr_call(&s->set, shown->function, args, 2, &shown));
+  }
   FNZ_TRY(fnzi_expr_put_text(ctx, shown, out));
   if (c->max == INT64_MAX)
     FNZ_TRY(fnzi_printf(ctx, out, " >= %lld", (long long)c->min));
   else if (c->min != 1 || c->max != 1)
     FNZ_TRY(fnzi_printf(ctx, out, " from %lld to %lld", (long long)c->min, (long long)c->max));
-  return fnzi_printf(ctx, out, " (its %s)", condition_name(c->kind));
-}
-
-static bool is_free(const fnzi_sizes *s, const fnzi_expr *symbol) {
-  for (size_t i = 0; i < s->free.count; i++)
-    if (s->free.data[i] == symbol)
-      return true;
-  return false;
+  return fnzi_printf(ctx, out, " (its %s)", names[c->kind]);
 }
 
 /* A guard may say the only number of a symbol that no value has any more. */
@@ -239,7 +215,10 @@ fnz_status fnzi_sizes_recorded(const fnzi_sizes *s, fnzi_point *point, bool *com
   /* Symbols of strides and offsets only are not drawn, and are not taken from the record. */
   for (size_t i = 0; i < s->set.all.count; i++) {
     const fnzi_expr *e = s->set.all.data[i];
-    if (e->kind == FNZI_EXPR_SYMBOL && !is_free(s, e))
+    bool is_kept = e->kind != FNZI_EXPR_SYMBOL;
+    for (size_t k = 0; k < s->free.count && !is_kept; k++)
+      is_kept = s->free.data[k] == e;
+    if (!is_kept)
       FNZ_TRY(fnzi_point_unset(point, e));
   }
   *complete = true;

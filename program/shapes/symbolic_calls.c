@@ -329,24 +329,22 @@ fnz_status fnzi_expr_call(fnzi_exprs *set, fnzi_function function, const fnzi_ex
 }
 
 /* --- other parts ------------------------------------------------------------------------------ */
-/* The next term of a sum, or factor of a product, at what is made so far. */
-static fnz_status join(fnzi_exprs *set, bool adds, const fnzi_expr *part, const fnzi_shapes_part *p,
-                       const fnzi_expr **made) {
-  if (adds) {
-    FNZ_TRY(fnzi_expr_scale(set, part, p->num, p->den, &part));
-    return fnzi_expr_add(set, *made, part, made);
-  }
-  FNZ_TRY(fnzi_expr_pow(set, part, p->num, &part));
-  return fnzi_expr_mul(set, *made, part, made);
-}
-
 fnz_status fnzi_expr_with_parts(fnzi_exprs *set, const fnzi_expr *e, const fnzi_expr *const *parts,
                                 const fnzi_expr **out) {
   bool adds = e->kind == FNZI_EXPR_SUM;
   if (e->kind == FNZI_EXPR_CALL)
     return fnzi_expr_call(set, e->function, parts, e->count, out);
   FNZ_TRY(fnzi_expr_number(set, adds ? e->num : 1, adds ? e->den : 1, out));
-  for (uint32_t i = 0; i < e->count; i++)
-    FNZ_TRY(join(set, adds, parts[i], &e->parts[i], out));
+  for (uint32_t i = 0; i < e->count; i++) {
+    const fnzi_shapes_part *p = &e->parts[i];
+    const fnzi_expr *part;
+    if (adds) {
+      FNZ_TRY(fnzi_expr_scale(set, parts[i], p->num, p->den, &part));
+      FNZ_TRY(fnzi_expr_add(set, *out, part, out));
+    } else {
+      FNZ_TRY(fnzi_expr_pow(set, parts[i], p->num, &part));
+      FNZ_TRY(fnzi_expr_mul(set, *out, part, out));
+    }
+  }
   return FNZ_OK;
 }

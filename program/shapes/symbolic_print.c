@@ -39,28 +39,24 @@ static fnz_status put_ratio(fnz_context *ctx, int64_t num, int64_t den, fnz_buff
   return put_with(ctx, "/", den, out);
 }
 
-/* num/den * e without the sign of num. */
-static fnz_status put_term(fnz_context *ctx, const fnzi_shapes_part *p, fnz_buffer *out) {
-  int64_t num = p->num < 0 ? -p->num : p->num;
-  FNZ_TRY(put_with(ctx, "", num, out));
-  FNZ_TRY(fnzi_put_text(ctx, out, num == 1 ? "" : "*"));
-  bool bare = p->expr->kind == FNZI_EXPR_PRODUCT || is_atom(p->expr) ||
-              (p->num == 1 && p->den == 1 && !fnzi_expr_is_condition(p->expr));
-  FNZ_TRY(fnzi_put_text(ctx, out, bare ? "" : "("));
-  FNZ_TRY(fnzi_put(ctx, out, p->expr->atom_text, p->expr->text_size));
-  FNZ_TRY(fnzi_put_text(ctx, out, bare ? "" : ")"));
-  return put_with(ctx, "/", p->den, out);
-}
-
 /* The constant comes last, or first where that saves a leading minus. */
 static fnz_status put_sum(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
   bool leads = e->num > 0 && e->parts->num < 0;
   if (leads)
     FNZ_TRY(put_ratio(ctx, e->num, e->den, out));
   for (uint32_t i = 0; i < e->count; i++) {
-    bool minus = e->parts[i].num < 0, first = i == 0 && !leads;
+    const fnzi_shapes_part *p = &e->parts[i];
+    bool minus = p->num < 0, first = i == 0 && !leads;
+    bool bare = p->expr->kind == FNZI_EXPR_PRODUCT || is_atom(p->expr) ||
+                (p->num == 1 && p->den == 1 && !fnzi_expr_is_condition(p->expr));
+    int64_t num = minus ? -p->num : p->num;
     FNZ_TRY(fnzi_put_text(ctx, out, first ? (minus ? "-" : "") : minus ? " - " : " + "));
-    FNZ_TRY(put_term(ctx, &e->parts[i], out));
+    FNZ_TRY(put_with(ctx, "", num, out));
+    FNZ_TRY(fnzi_put_text(ctx, out, num == 1 ? "" : "*"));
+    FNZ_TRY(fnzi_put_text(ctx, out, bare ? "" : "("));
+    FNZ_TRY(fnzi_put(ctx, out, p->expr->atom_text, p->expr->text_size));
+    FNZ_TRY(fnzi_put_text(ctx, out, bare ? "" : ")"));
+    FNZ_TRY(put_with(ctx, "/", p->den, out));
   }
   if (leads || e->num == 0)
     return FNZ_OK;
@@ -169,12 +165,6 @@ static bool is_ite(const fnzi_expr *e) {
   return e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_ITE;
 }
 
-static const char *head_of(const fnzi_expr *e) {
-  return e->kind == FNZI_EXPR_SUM       ? "Add"
-         : e->kind == FNZI_EXPR_PRODUCT ? "Mul"
-                                        : fnzi_functions[e->function].srepr;
-}
-
 /* A sum of one term is that term, a product of one power that power. */
 static bool is_bare(const fnzi_expr *e) {
   return (e->kind == FNZI_EXPR_SUM && e->count == 1 && e->num == 0) ||
@@ -223,7 +213,10 @@ static fnz_status open_level(fnz_context *ctx, const level *l, fnz_buffer *out) 
   }
   if (is_counted(l))
     FNZ_TRY(fnzi_put_text(ctx, out, "Piecewise(ExprCondPair(Integer(1), "));
-  return is_bare(l->e) ? FNZ_OK : fnzi_printf(ctx, out, "%s(", head_of(l->e));
+  const char *head = l->e->kind == FNZI_EXPR_SUM       ? "Add"
+                     : l->e->kind == FNZI_EXPR_PRODUCT ? "Mul"
+                                                       : fnzi_functions[l->e->function].srepr;
+  return is_bare(l->e) ? FNZ_OK : fnzi_printf(ctx, out, "%s(", head);
 }
 
 static fnz_status close_level(fnz_context *ctx, const level *l, fnz_buffer *out) {
