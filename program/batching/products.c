@@ -30,22 +30,6 @@ static fnz_status align(const fnzi_batch_node *v, const fnz_arg *arg, operand *o
   return fnzi_batch_align(v, &o->value, rank);
 }
 
-/* The sizes of a @ b. */
-static fnz_status product_sizes(const fnzi_batch_node *v, const fnz_geometry *a,
-                                const fnz_geometry *b, int64_t *sizes, uint32_t *rank) {
-  *rank = a->rank > b->rank ? a->rank : b->rank;
-  for (uint32_t back = 3; back <= *rank; back++) {
-    int64_t left = back <= a->rank ? a->sizes[a->rank - back] : 1;
-    int64_t right = back <= b->rank ? b->sizes[b->rank - back] : 1;
-    sizes[*rank - back] = left == 1 ? right : left;
-  }
-  sizes[*rank - 2] = a->sizes[a->rank - 2];
-  sizes[*rank - 1] = b->sizes[b->rank - 1];
-  return a->sizes[a->rank - 1] == b->sizes[b->rank - 2]
-             ? FNZ_OK
-             : fnzi_batch_refuse(v, "multiplies matrices that do not fit");
-}
-
 static fnz_status drop_dim(const fnzi_batch_node *v, fnz_arg *value, int back) {
   int64_t sizes[FNZ_MAX_RANK];
   const fnz_geometry *g = fnzi_batch_geometry_of(v, value);
@@ -69,8 +53,18 @@ static fnz_status multiply(const fnzi_batch_node *v, const fnz_arg *left, const 
   rank = a.rank > b.rank ? a.rank : b.rank;
   FNZ_TRY(align(v, left, &a, rank));
   FNZ_TRY(align(v, right, &b, rank));
-  const fnz_geometry *g = fnzi_batch_geometry_of(v, &a.value);
-  FNZ_TRY(product_sizes(v, g, fnzi_batch_geometry_of(v, &b.value), sizes, &rank));
+  const fnz_geometry *g = fnzi_batch_geometry_of(v, &a.value),
+                     *h = fnzi_batch_geometry_of(v, &b.value);
+  rank = g->rank > h->rank ? g->rank : h->rank;
+  for (uint32_t back = 3; back <= rank; back++) {
+    int64_t wide = back <= g->rank ? g->sizes[g->rank - back] : 1;
+    int64_t high = back <= h->rank ? h->sizes[h->rank - back] : 1;
+    sizes[rank - back] = wide == 1 ? high : wide;
+  }
+  sizes[rank - 2] = g->sizes[g->rank - 2];
+  sizes[rank - 1] = h->sizes[h->rank - 1];
+  if (g->sizes[g->rank - 1] != h->sizes[h->rank - 2])
+    return fnzi_batch_refuse(v, "multiplies matrices that do not fit");
   const fnz_arg args[] = {a.value, b.value};
   FNZ_TRY(fnzi_batch_make(v, "matmul", args, 2,
                           &(fnz_geometry){.dtype = g->dtype, .rank = rank, .sizes = sizes}, out));

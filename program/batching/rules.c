@@ -308,8 +308,10 @@ static uint32_t most_dims(const fnzi_batch_node *v) {
   return most;
 }
 
-/* A batch of numbers has a dimension, which would raise its priority in type promotion. */
-static fnz_status cast_numbers(fnzi_batch_node *v) {
+fnz_status fnzi_batch_pointwise(fnzi_batch_node *v) {
+  uint32_t most = most_dims(v);
+  if (v->op->kind == FNZI_KIND_INPLACE && fnzi_batch_rank(v, &v->args[0]) != most)
+    return fnzi_batch_refuse(v, "writes a tensor of fewer dimensions than what it is written with");
   /* The dtype that the operator computes in, as PyTorch finds it: of the tensors without the
    * levels, where one without dimensions has lower priority. */
   fnzi_promotion p = {0};
@@ -322,25 +324,17 @@ static fnz_status cast_numbers(fnzi_batch_node *v) {
               arg->tag == FNZ_ARG_COMPLEX))
       fnzi_promotion_add_number(&p, arg);
   }
-  fnz_dtype dtype = fnzi_promotion_result(&p);
-  if (v->op->promotion == FNZI_PROMOTE_SELF)
-    return FNZ_OK;
-  for (size_t i = v->op->kind == FNZI_KIND_INPLACE; i < v->op->nparams; i++) {
+  /* A batch of numbers has a dimension, which would raise its priority in type promotion. */
+  const bool promotes = v->op->promotion != FNZI_PROMOTE_SELF;
+  const fnz_dtype dtype = fnzi_promotion_result(&p);
+  for (size_t i = v->op->kind == FNZI_KIND_INPLACE; promotes && i < v->op->nparams; i++) {
     fnz_arg *arg = &v->args[i];
     if (!fnzi_batch_levels(v, arg) || fnzi_batch_rank(v, arg))
       continue;
-    fnz_dtype has = fnzi_batch_geometry_of(v, arg)->dtype;
+    const fnz_dtype has = fnzi_batch_geometry_of(v, arg)->dtype;
     if (has != dtype && has != FNZ_BOOL)
       FNZ_TRY(fnzi_batch_cast(v, arg, dtype));
   }
-  return FNZ_OK;
-}
-
-fnz_status fnzi_batch_pointwise(fnzi_batch_node *v) {
-  uint32_t most = most_dims(v);
-  if (v->op->kind == FNZI_KIND_INPLACE && fnzi_batch_rank(v, &v->args[0]) != most)
-    return fnzi_batch_refuse(v, "writes a tensor of fewer dimensions than what it is written with");
-  FNZ_TRY(cast_numbers(v));
   for (size_t i = 0; i < v->op->nparams; i++)
     if (v->args[i].tag == FNZ_ARG_VALUE)
       FNZ_TRY(fnzi_batch_align(v, &v->args[i], most));

@@ -254,16 +254,6 @@ static fnz_status number_node(call *c, uint32_t graph, uint32_t i) {
   return FNZ_OK;
 }
 
-static fnz_status number_nodes(fnzi_cmp_numbering *n, fnzi_cmp_side *s, uint32_t graph) {
-  const fnzi_graph *g = fnzi_graph_at(s->p, graph);
-  call c = {.n = n, .s = s, .g = g};
-  fnz_status status = FNZ_OK;
-  for (uint32_t i = 0; i < g->nodes.count && status == FNZ_OK; i++)
-    status = number_node(&c, graph, i);
-  FNZI_VEC_FREE(n->ctx, &c.operands);
-  return status;
-}
-
 /* --- graphs ----------------------------------------------------------------------------------- */
 
 /* A region is its outputs and the final state of its memory. */
@@ -305,17 +295,21 @@ fnz_status fnzi_cmp_number_program(fnzi_cmp_numbering *n, fnzi_cmp_side *s) {
       s->effects[graph] |= is_effect(s, node);
     }
     s->random_now = s->effects_now = 0;
-    FNZI_NEW(&n->arena, fnzi_graph_at(s->p, graph)->values.count, &s->values);
+    FNZI_NEW(&n->arena, g->values.count, &s->values);
     FNZ_TRY(fnzi_cmp_memory_find(n, s, graph, &s->memory));
     FNZ_TRY(number_inputs(n, s, graph));
-    FNZ_TRY(number_nodes(n, s, graph));
-    if (graph) {
-      call c = {.n = n, .s = s, .g = fnzi_graph_at(s->p, graph)};
+    call c = {.n = n, .s = s, .g = g};
+    fnz_status status = FNZ_OK;
+    for (uint32_t i = 0; i < g->nodes.count && status == FNZ_OK; i++)
+      status = number_node(&c, graph, i);
+    if (graph && status == FNZ_OK) {
       c.spot = (fnzi_cmp_place){graph, FNZI_NO_NODE, false, true};
-      fnz_status status = key_region(&c, &s->graphs[graph]);
-      FNZI_VEC_FREE(n->ctx, &c.operands);
-      FNZ_TRY(status);
+      c.opens = false;
+      c.operands.count = 0;
+      status = key_region(&c, &s->graphs[graph]);
     }
+    FNZI_VEC_FREE(n->ctx, &c.operands);
+    FNZ_TRY(status);
   }
   return FNZ_OK;
 }

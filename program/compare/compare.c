@@ -192,25 +192,6 @@ static fnz_status compare_state(comparison *c, uint32_t i, uint32_t k, const cha
   return a == b ? FNZ_OK : fnzi_cmp_report_classes(&c->n, c->sides, where, a, b, c->out);
 }
 
-/* Constants that are written are state, too. Constants of the same name belong together. */
-static fnz_status compare_constants(comparison *c) {
-  const fnz_program *a = c->sides[0].p, *b = c->sides[1].p;
-  fnzi_map places;
-  fnz_status status = FNZ_OK;
-  fnzi_map_init(&places, c->ctx);
-  for (uint32_t k = 0; status == FNZ_OK && k < b->graphs.data[0].ninputs; k++)
-    if (b->inputs[k].kind == FNZ_INPUT_CONSTANT)
-      status = fnzi_map_set(&places, b->inputs[k].target, strlen(b->inputs[k].target), k);
-  for (uint32_t i = 0; status == FNZ_OK && i < a->graphs.data[0].ninputs; i++) {
-    uint64_t k;
-    if (a->inputs[i].kind == FNZ_INPUT_CONSTANT &&
-        fnzi_map_get(&places, a->inputs[i].target, strlen(a->inputs[i].target), &k))
-      status = compare_state(c, i, (uint32_t)k, a->inputs[i].target);
-  }
-  fnzi_map_free(&places);
-  return status;
-}
-
 static fnz_status compare_states(comparison *c) {
   const fnz_program *a = c->sides[0].p, *b = c->sides[1].p;
   uint32_t i = fnzi_next_user(a, 0), k = fnzi_next_user(b, 0);
@@ -221,7 +202,21 @@ static fnz_status compare_states(comparison *c) {
   for (i = 0; i < a->graphs.data[0].ninputs; i++)
     if (fnzi_is_weight(a, i) && fnzi_weight_input(&c->signatures[1], a->inputs[i].target, &k))
       FNZ_TRY(compare_state(c, i, k, a->inputs[i].target));
-  return compare_constants(c);
+  /* Constants that are written are state, too. Constants of the same name belong together. */
+  fnzi_map places;
+  fnz_status status = FNZ_OK;
+  fnzi_map_init(&places, c->ctx);
+  for (k = 0; status == FNZ_OK && k < b->graphs.data[0].ninputs; k++)
+    if (b->inputs[k].kind == FNZ_INPUT_CONSTANT)
+      status = fnzi_map_set(&places, b->inputs[k].target, strlen(b->inputs[k].target), k);
+  for (i = 0; status == FNZ_OK && i < a->graphs.data[0].ninputs; i++) {
+    uint64_t other;
+    if (a->inputs[i].kind == FNZ_INPUT_CONSTANT &&
+        fnzi_map_get(&places, a->inputs[i].target, strlen(a->inputs[i].target), &other))
+      status = compare_state(c, i, (uint32_t)other, a->inputs[i].target);
+  }
+  fnzi_map_free(&places);
+  return status;
 }
 
 static fnz_status compare_sharing(comparison *c) {

@@ -191,44 +191,37 @@ uint32_t fnzi_cmp_state_of(const fnzi_cmp_side *s, uint32_t input) {
   return s->memory.state[fnzi_cmp_component(&s->memory, arg->u.value)];
 }
 
-/* By component of memory: the first output in it, or the first user input, counted after all
- * outputs; UINT32_MAX for none. */
-typedef struct shelf {
-  uint32_t *outputs, *inputs;
-} shelf;
-
-/* The first output whose memory output k may share, or an input behind all outputs; k if none. */
-static uint32_t shares_with(const fnzi_cmp_side *s, const shelf *by, uint32_t k) {
-  const fnz_arg *output = &fnzi_graph_main(s->p)->outputs[k];
-  if (output->tag != FNZ_ARG_VALUE)
-    return k;
-  uint32_t own = fnzi_cmp_component(&s->memory, output->u.value);
-  if (by->outputs[own] < k)
-    return by->outputs[own];
-  return by->inputs[own] == UINT32_MAX ? k : by->inputs[own];
-}
-
 fnz_status fnzi_cmp_sharing(fnzi_arena *arena, const fnzi_cmp_side *s, uint32_t **out) {
-  uint32_t count = fnzi_graph_main(s->p)->noutputs;
-  shelf by;
+  /* By component of memory: the first output in it, or the first user input, counted after all
+   * outputs; UINT32_MAX for none. */
+  uint32_t *outputs, *inputs;
   const fnzi_graph *g = fnzi_graph_main(s->p);
-  FNZI_NEW(arena, g->values.count, &by.outputs);
-  FNZI_NEW(arena, g->values.count, &by.inputs);
+  FNZI_NEW(arena, g->values.count, &outputs);
+  FNZI_NEW(arena, g->values.count, &inputs);
   for (size_t i = 0; i < g->values.count; i++)
-    by.outputs[i] = by.inputs[i] = UINT32_MAX;
+    outputs[i] = inputs[i] = UINT32_MAX;
   for (uint32_t i = g->noutputs; i-- > 0;)
     if (g->outputs[i].tag == FNZ_ARG_VALUE)
-      by.outputs[fnzi_cmp_component(&s->memory, g->outputs[i].u.value)] = i;
+      outputs[fnzi_cmp_component(&s->memory, g->outputs[i].u.value)] = i;
   for (uint32_t i = fnzi_next_user(s->p, 0), place = 0; i < g->ninputs;
        i = fnzi_next_user(s->p, i + 1), place++) {
     uint32_t *first = g->inputs[i].tag == FNZ_ARG_VALUE
-                          ? &by.inputs[fnzi_cmp_component(&s->memory, g->inputs[i].u.value)]
+                          ? &inputs[fnzi_cmp_component(&s->memory, g->inputs[i].u.value)]
                           : NULL;
     if (first && *first == UINT32_MAX)
       *first = g->noutputs + place;
   }
-  FNZI_NEW(arena, count, out);
-  for (uint32_t k = 0; k < count; k++)
-    (*out)[k] = shares_with(s, &by, k);
+  /* The first output whose memory output k may share, or an input behind all outputs; k if none. */
+  FNZI_NEW(arena, g->noutputs, out);
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    (*out)[k] = k;
+    if (g->outputs[k].tag != FNZ_ARG_VALUE)
+      continue;
+    uint32_t own = fnzi_cmp_component(&s->memory, g->outputs[k].u.value);
+    if (outputs[own] < k)
+      (*out)[k] = outputs[own];
+    else if (inputs[own] != UINT32_MAX)
+      (*out)[k] = inputs[own];
+  }
   return FNZ_OK;
 }

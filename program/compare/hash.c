@@ -73,18 +73,6 @@ static int by_name(const void *a, const void *b) {
   return strcmp(((const named *)a)->name, ((const named *)b)->name);
 }
 
-static fnz_status key_data(hashing *h, const char *weight) {
-  const fnzi_weight *w = fnzi_weight_find(program_of(h), weight);
-  char digest[FNZI_DIGEST_BYTES];
-  if (!h->weights)
-    return FNZ_OK;
-  if (!w || !w->blob)
-    return fnzi_fail(h->ctx, FNZ_CLASS_REF, weight,
-                     "the file has no data for it; leave weights out of the hash (--structure)");
-  FNZ_TRY(fnzi_cmp_digest_weight(h->ctx, w, (unsigned char *)digest));
-  return fnzi_cmp_key_text(&h->n, digest, sizeof digest);
-}
-
 static fnz_status add_weights(hashing *h) {
   named *weights;
   size_t count;
@@ -104,7 +92,16 @@ static fnz_status add_weights(hashing *h) {
     FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PART));
     FNZ_TRY(fnzi_cmp_key_text(&h->n, w->name, strlen(w->name)));
     FNZ_TRY(fnzi_cmp_key_number(&h->n, program_of(h)->inputs[w->input].persistent));
-    FNZ_TRY(key_data(h, w->name));
+    if (h->weights) {
+      const fnzi_weight *weight = fnzi_weight_find(p, w->name);
+      unsigned char digest[FNZI_DIGEST_BYTES];
+      if (!weight || !weight->blob)
+        return fnzi_fail(
+            h->ctx, FNZ_CLASS_REF, w->name,
+            "the file has no data for it; leave weights out of the hash (--structure)");
+      FNZ_TRY(fnzi_cmp_digest_weight(h->ctx, weight, digest));
+      FNZ_TRY(fnzi_cmp_key_text(&h->n, (const char *)digest, sizeof digest));
+    }
     FNZ_TRY(fnzi_cmp_key_operand(&h->n, class));
     FNZ_TRY(fnzi_cmp_key_operand(&h->n, fnzi_cmp_state_of(&h->side, w->input)));
     FNZ_TRY(end_part(h));
