@@ -83,25 +83,23 @@ static fnzi_decoder cbor_methods_begin(fnz_context *ctx, const char *bytes, size
   return (fnzi_decoder){.ctx = ctx, .start = bytes, .at = bytes, .end = bytes + size};
 }
 
-/* Fails with the names of the methods, as many as fit in the message. */
-static fnz_status cbor_methods_refuse(fnzi_decoder *d, fnzi_arena *arena) {
-  const char **names;
-  size_t count, used = 0;
-  char list[200] = "";
-  FNZ_TRY(cbor_methods_read_names(d, arena, &names, &count));
-  for (size_t i = 0; i < count && used < sizeof list; i++)
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
-  return fnzi_fail(d->ctx, FNZ_CLASS_ARGUMENT, NULL,
-                   "the file has %zu method%s: %s%s; read it with fnz_methods_load() or "
-                   "fnz_methods_read(), and take one of its programs",
-                   count, count > 1 ? "s" : "", list, used < sizeof list ? "" : "...");
-}
-
 fnz_status fnzi_cbor_refuse_methods(fnz_context *ctx, const char *bytes, size_t size) {
   fnzi_arena arena;
   fnzi_decoder d = cbor_methods_begin(ctx, bytes, size);
+  const char **names;
+  size_t count, used = 0;
+  char list[200] = "";
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = cbor_methods_refuse(&d, &arena);
+  fnz_status status = cbor_methods_read_names(&d, &arena, &names, &count);
+  if (status == FNZ_OK) {
+    /* The names of the methods, as many as fit in the message. */
+    for (size_t i = 0; i < count && used < sizeof list; i++)
+      used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
+    status = fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                       "the file has %zu method%s: %s%s; read it with fnz_methods_load() or "
+                       "fnz_methods_read(), and take one of its programs",
+                       count, count > 1 ? "s" : "", list, used < sizeof list ? "" : "...");
+  }
   fnzi_arena_free(&arena);
   return status;
 }

@@ -243,16 +243,21 @@ static fnz_status take_items(fnzi_cbor_reader *r, size_t count, fnz_arg **out) {
   return FNZ_OK;
 }
 
-/* An array of `count` arguments whose head is read. `left[k]` items of the k-th open list are still
- * to come, the outermost being the array itself. */
-static fnz_status read_items(fnzi_cbor_reader *r, size_t count, fnz_arg **out) {
+fnz_status fnzi_cbor_args(fnzi_cbor_reader *r, uint32_t *count, fnz_arg **out) {
+  size_t found;
+  FNZ_TRY(fnzi_decode_array(&r->d, &found));
+  if (found > UINT32_MAX)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT, "%zu arguments", found);
+  *count = (uint32_t)found;
+  /* `left[k]` items of the k-th open list are still to come, the outermost being the array itself.
+   */
   size_t left[FNZI_MAX_NESTING + 1], total[FNZI_MAX_NESTING + 1], depth = 0;
   fnz_arg *list;
-  left[0] = total[0] = count;
+  left[0] = total[0] = found;
   for (;;) {
     while (left[depth] == 0) {
       if (depth == 0)
-        return take_items(r, count, out);
+        return take_items(r, found, out);
       FNZ_TRY(take_items(r, total[depth], &list));
       FNZI_PUSH(r->ctx, &r->items,
                 ((fnz_arg){FNZ_ARG_LIST, 0, (uint32_t)total[depth], {.list = list}}));
@@ -271,15 +276,6 @@ static fnz_status read_items(fnzi_cbor_reader *r, size_t count, fnz_arg **out) {
     depth++;
     left[depth] = total[depth] = arg.count;
   }
-}
-
-fnz_status fnzi_cbor_args(fnzi_cbor_reader *r, uint32_t *count, fnz_arg **out) {
-  size_t found;
-  FNZ_TRY(fnzi_decode_array(&r->d, &found));
-  if (found > UINT32_MAX)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT, "%zu arguments", found);
-  *count = (uint32_t)found;
-  return read_items(r, found, out);
 }
 
 /* --- calls ----------------------------------------------------------------------------------- */

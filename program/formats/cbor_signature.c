@@ -182,37 +182,34 @@ fnz_status fnzi_cbor_put_guards(fnzi_cbor_writer *w, fnzi_encoder e) {
   return FNZ_OK;
 }
 
-static fnz_status signature_read_guard(fnzi_cbor_reader *r) {
-  fnz_guard guard = {.kind = FNZ_GUARD_CONDITION};
-  const char **names;
-  uint64_t kind;
-  size_t parts;
-  FNZ_TRY(fnzi_decode_array(&r->d, &parts));
-  if (parts < 2 || parts > UINT32_MAX)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "a guard of %zu parts", parts);
-  FNZ_TRY(fnzi_decode_uint(&r->d, FNZ_GUARD_KIND_COUNT, &kind));
-  FNZI_NEW(&r->p->arena, parts - 1, &names);
-  for (size_t i = 0; i + 1 < parts; i++)
-    FNZ_TRY(fnzi_cbor_text(r, &names[i]));
-  guard.kind = (fnz_guard_kind)kind;
-  if (kind == FNZ_GUARD_CONDITION && parts != 2)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "a condition of %zu parts", parts);
-  if (kind == FNZ_GUARD_CONDITION)
-    guard.text = names[0];
-  else {
-    guard.names = names;
-    guard.count = (uint32_t)(parts - 1);
-  }
-  return fnzi_guard_add(r->p, &guard);
-}
-
 fnz_status fnzi_cbor_read_guards(fnzi_cbor_reader *r) {
   size_t count;
   FNZ_TRY(fnzi_decode_array(&r->d, &count));
   if (!count)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING,
                             "a program without guards leaves the field out");
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(signature_read_guard(r));
+  for (size_t k = 0; k < count; k++) {
+    fnz_guard guard = {.kind = FNZ_GUARD_CONDITION};
+    const char **names;
+    uint64_t kind;
+    size_t parts;
+    FNZ_TRY(fnzi_decode_array(&r->d, &parts));
+    if (parts < 2 || parts > UINT32_MAX)
+      return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "a guard of %zu parts", parts);
+    FNZ_TRY(fnzi_decode_uint(&r->d, FNZ_GUARD_KIND_COUNT, &kind));
+    FNZI_NEW(&r->p->arena, parts - 1, &names);
+    for (size_t i = 0; i + 1 < parts; i++)
+      FNZ_TRY(fnzi_cbor_text(r, &names[i]));
+    guard.kind = (fnz_guard_kind)kind;
+    if (kind == FNZ_GUARD_CONDITION && parts != 2)
+      return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "a condition of %zu parts", parts);
+    if (kind == FNZ_GUARD_CONDITION)
+      guard.text = names[0];
+    else {
+      guard.names = names;
+      guard.count = (uint32_t)(parts - 1);
+    }
+    FNZ_TRY(fnzi_guard_add(r->p, &guard));
+  }
   return FNZ_OK;
 }

@@ -71,19 +71,6 @@ static fnz_array array_of(const fnzi_external_blob *b, int64_t *bytes) {
   return (fnz_array){b->weight->name, g->dtype, g->rank, g->sizes, NULL, b->bytes};
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
-static fnz_status list_blob(fnzi_arena *arena, fnzi_map *seen, const fnzi_weight *w,
-                            fnzi_external *e) {
-  uint64_t index = e->count;
-  (void)arena;
-  if (!fnzi_map_get(seen, &w->blob, sizeof w->blob, &index)) {
-    e->blobs[e->count++] = (fnzi_external_blob){.bytes = fnzi_blob_bytes(w->blob), .blob = w->blob};
-    FNZ_TRY(fnzi_map_set(seen, &w->blob, sizeof w->blob, index));
-  }
-  fnzi_external_add(&e->blobs[index], w);
-  return FNZ_OK;
-}
-
 static size_t gap_behind(uint64_t bytes) {
   return (FNZI_EXTERNAL_ALIGN - bytes % FNZI_EXTERNAL_ALIGN) % FNZI_EXTERNAL_ALIGN;
 }
@@ -135,9 +122,18 @@ fnz_status fnzi_external_write(fnzi_arena *arena, const fnz_program *p, fnzi_ext
   e->count = 0;
   FNZI_NEW(arena, p->weights.count, &e->blobs);
   fnzi_map_init(&seen, arena->ctx);
-  for (size_t i = 0; i < p->weights.count && status == FNZ_OK; i++)
-    if (p->weights.data[i].blob)
-      status = list_blob(arena, &seen, &p->weights.data[i], e);
+  for (size_t i = 0; i < p->weights.count && status == FNZ_OK; i++) {
+    const fnzi_weight *w = &p->weights.data[i];
+    uint64_t index = e->count;
+    if (!w->blob)
+      continue;
+    if (!fnzi_map_get(&seen, &w->blob, sizeof w->blob, &index)) {
+      e->blobs[e->count++] =
+          (fnzi_external_blob){.bytes = fnzi_blob_bytes(w->blob), .blob = w->blob};
+      status = fnzi_map_set(&seen, &w->blob, sizeof w->blob, index);
+    }
+    fnzi_external_add(&e->blobs[index], w);
+  }
   fnzi_map_free(&seen);
   FNZ_TRY(status);
   FNZ_TRY(put_header(arena->ctx, e, out));

@@ -111,24 +111,6 @@ static mode_t first_mode(const target *t) {
   return t->is_private ? S_IRUSR | S_IWUSR : 0666;
 }
 
-/* The path must name a regular file, whose mode is kept, or nothing. */
-static fnz_status check_target(target *t) {
-  fnz_context *ctx = t->arena->ctx;
-  struct stat st;
-  t->exists = lstat(t->path, &st) == 0;
-  t->mode = t->exists ? st.st_mode & 07777 : 0;
-  if (!t->exists)
-    return errno == ENOENT ? FNZ_OK : fnzi_file_error(ctx, t->path, "cannot look at the file");
-  if (S_ISREG(st.st_mode))
-    return FNZ_OK;
-  /* A file is written whole and then replaces the old one. This would destroy anything that is not
-   * a regular file, such as a link. */
-  const char *why = S_ISLNK(st.st_mode)   ? "it is a symbolic link; name the file that it points to"
-                    : S_ISDIR(st.st_mode) ? "it is a folder; name a file in it"
-                                          : "it is no regular file; write to - and redirect that";
-  return fnzi_fail(t->arena->ctx, FNZ_CLASS_IO, t->path, "%s", why);
-}
-
 static fnz_status file_write_fill(const target *t, int fd) {
   fnz_context *ctx = t->arena->ctx;
   FNZ_TRY(write_content(ctx, fd, t->path, t->content));
@@ -253,7 +235,19 @@ static fnz_status look_around(target *t) {
                                         "there is no folder %s; make it first", t->folder)
                             : fnzi_file_error(ctx, t->folder, "cannot look at the folder"));
   }
-  return check_target(t);
+  /* The path must name a regular file, whose mode is kept, or nothing. */
+  t->exists = lstat(t->path, &st) == 0;
+  t->mode = t->exists ? st.st_mode & 07777 : 0;
+  if (!t->exists)
+    return errno == ENOENT ? FNZ_OK : fnzi_file_error(ctx, t->path, "cannot look at the file");
+  if (S_ISREG(st.st_mode))
+    return FNZ_OK;
+  /* A file is written whole and then replaces the old one. This would destroy anything that is not
+   * a regular file, such as a link. */
+  const char *why = S_ISLNK(st.st_mode)   ? "it is a symbolic link; name the file that it points to"
+                    : S_ISDIR(st.st_mode) ? "it is a folder; name a file in it"
+                                          : "it is no regular file; write to - and redirect that";
+  return fnzi_fail(ctx, FNZ_CLASS_IO, t->path, "%s", why);
 }
 
 static fnz_status replace(target *t) {

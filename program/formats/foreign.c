@@ -137,15 +137,6 @@ fnz_status fnzi_refuse_names(fnz_context *ctx, const fnzi_zip_names *names) {
                    "program in Python and write it with torch.export.save");
 }
 
-/* False when they do not fill the directory: it is damaged. */
-static bool note_names(fnzi_zip_names *names, const fnz_buffer *directory) {
-  size_t at = 0, size = 0;
-  const char *name;
-  while ((name = fnzi_zip_next_name(directory->data, directory->size, &at, &size)) != NULL)
-    fnzi_note_name(names, name, size);
-  return at == directory->size;
-}
-
 static fnz_status look_at_end(fnz_context *ctx, const fnzi_foreign_seen *seen, fnz_buffer *part) {
   enum { LONGEST = 1 << 20 };
   size_t size = seen->total < FNZI_ZIP_END ? (size_t)seen->total : FNZI_ZIP_END;
@@ -159,7 +150,13 @@ static fnz_status look_at_end(fnz_context *ctx, const fnzi_foreign_seen *seen, f
   if (d.is_further_up || d.length > LONGEST)
     return FNZ_OK;
   FNZ_TRY(fnzi_seen_read(ctx, seen, d.offset, (size_t)d.length, part));
-  if (part->size < d.length || !note_names(&names, part) || names.program)
+  const char *name;
+  size_t at = 0, length = 0;
+  while (part->size >= d.length &&
+         (name = fnzi_zip_next_name(part->data, part->size, &at, &length)) != NULL)
+    fnzi_note_name(&names, name, length);
+  /* A directory that the names do not fill is damaged. */
+  if (part->size < d.length || at != part->size || names.program)
     return FNZ_OK;
   return fnzi_refuse_names(ctx, &names);
 }

@@ -79,17 +79,13 @@ const fnzi_json *fnzi_json_first_item(const fnzi_json *object, const char *key) 
   return list && list->kind == FNZI_JSON_ARRAY ? list->u.first : NULL;
 }
 
-static const char *kind_name(fnzi_json_kind kind) {
+fnz_status fnzi_json_expect(const fnzi_json_doc *doc, const fnzi_json *node, fnzi_json_kind kind) {
   static const char *const names[] = {"null",     "true or false", "an integer", "a number",
                                       "a string", "an array",      "an object"};
-  return names[kind];
-}
-
-fnz_status fnzi_json_expect(const fnzi_json_doc *doc, const fnzi_json *node, fnzi_json_kind kind) {
   if (node->kind == kind)
     return FNZ_OK;
-  return fnzi_json_fail(doc, FNZ_CLASS_TYPE, node, "is %s, but must be %s", kind_name(node->kind),
-                        kind_name(kind));
+  return fnzi_json_fail(doc, FNZ_CLASS_TYPE, node, "is %s, but must be %s", names[node->kind],
+                        names[kind]);
 }
 
 fnz_status fnzi_json_need(const fnzi_json_doc *doc, const fnzi_json *object, const char *key,

@@ -186,17 +186,6 @@ static bool step(grammar *g) {
   return true;
 }
 
-/* A few letters, or the number of a byte that is none. */
-static void name_found(const char *s, size_t size, char out[16]) {
-  size_t length = 0;
-  while (length < size && length < 8 && s[length] > ' ' && s[length] < 0x7f)
-    length++;
-  memcpy(out, s, length);
-  out[length] = 0;
-  if (!length)
-    snprintf(out, 16, "byte 0x%02x", size ? (unsigned)(unsigned char)*s : 0u);
-}
-
 static fnz_status refuse_place(fnz_context *ctx, const char *record, const char *bytes,
                                size_t size) {
   grammar g = {{bytes, size, 0, 0}, VALUE, {false}, false};
@@ -211,8 +200,16 @@ static fnz_status refuse_place(fnz_context *ctx, const char *record, const char 
   }
   if (fine)
     return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record, "is not well-formed JSON");
+  /* A few letters, or the number of a byte that is none. */
   char found[16];
-  name_found(bytes + start, size - start, found);
+  const char *s = bytes + start;
+  size_t left = size - start, length = 0;
+  while (length < left && length < 8 && s[length] > ' ' && s[length] < 0x7f)
+    length++;
+  memcpy(found, s, length);
+  found[length] = 0;
+  if (!length)
+    snprintf(found, sizeof found, "byte 0x%02x", left ? (unsigned)(unsigned char)*s : 0u);
   return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record,
                    "is not well-formed JSON: byte %zu: expected %s, found %s", start,
                    g.wanted ? g.wanted : "nothing more", found);

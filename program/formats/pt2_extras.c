@@ -87,13 +87,6 @@ fnz_status fnzi_pt2_keep_value(fnzi_pt2_scope *s, uint32_t value, const fnzi_jso
   return fnzi_extras_set_value(r->doc.ctx, r->p->extras, s->graph, value, type, requires_grad);
 }
 
-static uint32_t first_value(const fnzi_node *n) {
-  FNZI_EACH_ARG(each, n->outputs, n->noutputs)
-    if (each.arg->tag == FNZ_ARG_VALUE)
-      return (uint32_t)each.arg->u.value;
-  return UINT32_MAX;
-}
-
 fnz_status fnzi_pt2_keep_nodes(fnzi_pt2_scope *s, const fnzi_json *node) {
   fnz_program *p = s->r->p;
   fnz_context *ctx = s->r->doc.ctx;
@@ -110,7 +103,11 @@ fnz_status fnzi_pt2_keep_nodes(fnzi_pt2_scope *s, const fnzi_json *node) {
   if (metadata)
     FNZ_TRY(fnzi_extras_keep(ctx, p->extras, metadata, strlen(metadata), &note.metadata));
   for (size_t i = done; i < g->nodes.count; i++) {
-    note.value = first_value(&g->nodes.data[i]);
+    const fnzi_node *n = &g->nodes.data[i];
+    note.value = UINT32_MAX; /* the first tensor that it gives */
+    FNZI_EACH_ARG(each, n->outputs, n->noutputs)
+      if (each.arg->tag == FNZ_ARG_VALUE && note.value == UINT32_MAX)
+        note.value = (uint32_t)each.arg->u.value;
     FNZ_TRY(fnzi_extras_add_node(ctx, p->extras, s->graph, &note));
   }
   return FNZ_OK;

@@ -8,20 +8,6 @@
 #include "base/json.h"
 #include "program/prims.h"
 
-/* --- metadata -----------------------------------------------------------------------------
- */
-static fnz_status keep_trace(fnzi_pt2 *r, const char *trace, const char **out) {
-  size_t size = strlen(trace), place = size % FNZI_PT2_TRACES;
-  const char *kept = r->traces[place].text;
-  if (!kept || r->traces[place].size != size || memcmp(kept, trace, size) != 0) {
-    FNZ_TRY(fnzi_intern(r->p, trace, size, &kept));
-    r->traces[place].text = kept;
-    r->traces[place].size = size;
-  }
-  *out = kept;
-  return FNZ_OK;
-}
-
 /* The stack trace becomes the source, all other entries one JSON text. */
 static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out,
                                 fnzi_node_other *other) {
@@ -43,8 +29,16 @@ static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *o
       FNZ_TRY(fnzi_json_put_string(ctx, &r->text, m->u.s, m->count));
     }
   }
-  fnz_status status = keep_trace(r, trace, &out->source);
-  FNZ_TRY(fnzi_json_at(&r->doc, status, metadata));
+  size_t size = strlen(trace), place = size % FNZI_PT2_TRACES;
+  const char *kept = r->traces[place].text;
+  fnz_status status;
+  if (!kept || r->traces[place].size != size || memcmp(kept, trace, size) != 0) {
+    status = fnzi_intern(r->p, trace, size, &kept);
+    FNZ_TRY(fnzi_json_at(&r->doc, status, metadata));
+    r->traces[place].text = kept;
+    r->traces[place].size = size;
+  }
+  out->source = kept;
   if (!r->text.size)
     return FNZ_OK;
   FNZ_TRY(fnzi_put_text(r->doc.ctx, &r->text, "}"));
@@ -85,16 +79,6 @@ static fnz_status refuse_custom(fnzi_pt2 *r, const fnzi_json *at, const char *na
                         name, *near ? near : ";", name, r->text.data);
 }
 
-static fnz_status refuse_near(fnzi_pt2 *r, const fnzi_json *at, const char *name,
-                              const char *near) {
-  if (strstr(name, "::"))
-    return refuse_custom(r, at, name, near);
-  return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
-                        "operator aten::%s is not in the table of this release; export the "
-                        "program with decompositions%s",
-                        name, near);
-}
-
 static fnz_status graph_read_operator(fnzi_pt2 *r, const fnzi_json *at, const char *target,
                                       fnzi_node *out) {
   const char *name = NULL;
@@ -110,8 +94,14 @@ static fnz_status graph_read_operator(fnzi_pt2 *r, const fnzi_json *at, const ch
       return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at, "%s %s", name,
                             fnzi_builtin_remedy(name));
     fnz_status status = fnzi_op_put_near(r->p, name, &near);
-    if (status == FNZ_OK)
-      status = refuse_near(r, at, name, near.size ? near.data : "");
+    const char *names = near.size ? near.data : "";
+    if (status == FNZ_OK && strstr(name, "::"))
+      status = refuse_custom(r, at, name, names);
+    else if (status == FNZ_OK)
+      status = fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
+                              "operator aten::%s is not in the table of this release; export the "
+                              "program with decompositions%s",
+                              name, names);
     fnz_buffer_free(r->doc.ctx, &near);
     return status;
   }
@@ -276,25 +266,11 @@ static fnz_status graph_read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
 
 /* --- graphs ------------------------------------------------------------------------------ */
 
-static fnz_status read_nodes(fnzi_pt2_scope *s, const fnzi_json *graph) {
-  const fnzi_json *nodes;
-  FNZ_TRY(fnzi_json_need(&s->r->doc, graph, "nodes", FNZI_JSON_ARRAY, &nodes));
-  if (nodes->count > s->r->doc.ctx->limits.nodes)
-    return fnzi_json_fail(&s->r->doc, FNZ_CLASS_LIMIT, nodes, "%u nodes; at most %zu are allowed",
-                          nodes->count, s->r->doc.ctx->limits.nodes);
-  for (const fnzi_json *node = nodes->u.first; node; node = node->next) {
-    FNZ_TRY(graph_read_node(s, node));
-    s->reading = NULL;
-    FNZ_TRY(fnzi_pt2_keep_nodes(s, node));
-  }
-  return FNZ_OK;
-}
-
 /* `signature` NULL for the body of a higher-order operator. */
 static fnz_status graph_read_graph(fnzi_pt2_scope *s, const fnzi_json *graph,
                                    const fnzi_json *signature) {
   const fnzi_json_doc *doc = &s->r->doc;
-  const fnzi_json *inputs, *outputs, *in_specs = NULL, *out_specs = NULL;
+  const fnzi_json *inputs, *outputs, *nodes, *in_specs = NULL, *out_specs = NULL;
   FNZ_TRY(fnzi_json_need(doc, graph, "inputs", FNZI_JSON_ARRAY, &inputs));
   FNZ_TRY(fnzi_json_need(doc, graph, "outputs", FNZI_JSON_ARRAY, &outputs));
   FNZ_TRY(fnzi_pt2_tables(s, graph));
@@ -308,7 +284,15 @@ static fnz_status graph_read_graph(fnzi_pt2_scope *s, const fnzi_json *graph,
     FNZ_TRY(fnzi_graph_set_inputs(s->r->p, s->graph, inputs->count));
     FNZ_TRY(define_outputs(s, inputs, fnzi_graph_at(s->r->p, s->graph)->inputs));
   }
-  FNZ_TRY(read_nodes(s, graph));
+  FNZ_TRY(fnzi_json_need(doc, graph, "nodes", FNZI_JSON_ARRAY, &nodes));
+  if (nodes->count > doc->ctx->limits.nodes)
+    return fnzi_json_fail(doc, FNZ_CLASS_LIMIT, nodes, "%u nodes; at most %zu are allowed",
+                          nodes->count, doc->ctx->limits.nodes);
+  for (const fnzi_json *node = nodes->u.first; node; node = node->next) {
+    FNZ_TRY(graph_read_node(s, node));
+    s->reading = NULL;
+    FNZ_TRY(fnzi_pt2_keep_nodes(s, node));
+  }
   if (out_specs)
     FNZ_TRY(fnzi_pt2_outputs(s, outputs, out_specs));
   else {

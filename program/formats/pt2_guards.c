@@ -64,27 +64,21 @@ static bool take_key(guard_text *g, char *name, size_t most) {
   return true;
 }
 
-/* The input that L['x'], L['x'][0]['key'] or L['x'].key names; NULL for none. */
-static const fnzi_value *take_input(guard_text *g) {
-  char name[256] = "";
-  uint64_t value;
-  while (take_key(g, name, sizeof name))
-    continue;
-  if (!*name || !fnzi_value_find(g->r->p, 0, name, strlen(name), &value))
-    return NULL;
-  const fnzi_value *v = fnzi_value_at(g->r->p, 0, value);
-  return v->node == FNZI_NO_NODE ? v : NULL;
-}
-
 static fnz_status guards_put_symbol(guard_text *g, uint32_t symbol) {
   return fnzi_printf(g->r->doc.ctx, &g->out, "(%s)", g->r->p->symbols.data[symbol].text);
 }
 
 /* A number, or a size of a tensor, behind the L; *done false when it is something else. */
 static fnz_status guards_put_source(guard_text *g, bool *done) {
-  const fnzi_value *v = take_input(g);
-  *done = v != NULL;
-  if (!v)
+  /* The input that L['x'], L['x'][0]['key'] or L['x'].key names. */
+  char name[256] = "";
+  uint64_t value;
+  while (take_key(g, name, sizeof name))
+    continue;
+  const bool is_known = *name && fnzi_value_find(g->r->p, 0, name, strlen(name), &value);
+  const fnzi_value *v = is_known ? fnzi_value_at(g->r->p, 0, value) : NULL;
+  *done = v && v->node == FNZI_NO_NODE;
+  if (!*done)
     return FNZ_OK;
   if (!v->geometry) {
     *done = v->symbol != 0;

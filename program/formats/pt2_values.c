@@ -177,13 +177,6 @@ fnz_status fnzi_pt2_tables(fnzi_pt2_scope *s, const fnzi_json *graph) {
   return fnzi_pt2_keep_objects(s);
 }
 
-static const fnzi_json *look_up(const fnzi_map *map, const char *name) {
-  uint64_t found;
-  if (!fnzi_map_get(map, name, strlen(name), &found))
-    return NULL;
-  return (const fnzi_json *)(uintptr_t)found;
-}
-
 /* A tensor of a kind that is not supported is named in terms of the exporter: the place in the
  * table does not say which input it is, or which node's result. */
 static fnz_status of_value(const fnzi_pt2_scope *s, fnz_status status, const char *name) {
@@ -203,7 +196,9 @@ fnz_status fnzi_pt2_define(fnzi_pt2_scope *s, const fnzi_json *at, const char *n
   const fnz_geometry *geometry = NULL;
   uint32_t symbol = 0, value = 0;
   bool is_tensor = tag == FNZ_ARG_VALUE;
-  const fnzi_json *meta = look_up(is_tensor ? &s->tensors : &s->symbols, name);
+  uint64_t place = 0;
+  bool is_there = fnzi_map_get(is_tensor ? &s->tensors : &s->symbols, name, strlen(name), &place);
+  const fnzi_json *meta = is_there ? (const fnzi_json *)(uintptr_t)place : NULL;
   if (!*name)
     return fnzi_json_fail(&r->doc, FNZ_CLASS_TYPE, at, "a value needs a name");
   if (!meta && (is_tensor || tag == FNZ_ARG_SYMBOL))

@@ -26,21 +26,17 @@ typedef struct loader {
   } held; /* a reference to each blob until all weights have theirs */
 } loader;
 
-/* --- configs ----------------------------------------------------------------------------- */
-static const fnzi_zip_entry *find_config(const loader *l, const char *path, const char *model,
-                                         const char *suffix) {
-  char name[2048];
-  int size = snprintf(name, sizeof name, "%s%s_%s.json", path, model, suffix);
-  return size > 0 && (size_t)size < sizeof name ? fnzi_zip_find(l->zip, name) : NULL;
-}
-
 static fnz_status open_folder(loader *l, folder *f, const char *prefix, const char *name,
                               const char *model, const char *const suffixes[2]) {
   const fnzi_json *config;
   FNZ_TRY(fnzi_arena_format(l->r->arena, &f->path, "%sdata/%s/", prefix, name));
-  const fnzi_zip_entry *entry = find_config(l, f->path, model, suffixes[0]);
-  if (!entry)
-    entry = find_config(l, f->path, model, suffixes[1]);
+  const fnzi_zip_entry *entry = NULL;
+  for (size_t i = 0; i < 2 && !entry; i++) {
+    char name[2048];
+    int size = snprintf(name, sizeof name, "%s%s_%s.json", f->path, model, suffixes[i]);
+    if (size > 0 && (size_t)size < sizeof name)
+      entry = fnzi_zip_find(l->zip, name);
+  }
   if (!entry)
     return FNZ_OK;
   FNZ_TRY(fnzi_pt2_parse_record(l->r->arena, l->zip, entry, &f->doc));
@@ -48,13 +44,6 @@ static fnz_status open_folder(loader *l, folder *f, const char *prefix, const ch
   for (const fnzi_json *m = config->u.first; m; m = m->next)
     FNZ_TRY(fnzi_map_set(&f->entries, m->key, m->key_size, (uint64_t)(uintptr_t)m));
   return FNZ_OK;
-}
-
-static const fnzi_json *find_payload(const folder *f, const char *name) {
-  uint64_t found;
-  if (!fnzi_map_get(&f->entries, name, strlen(name), &found))
-    return NULL;
-  return (const fnzi_json *)(uintptr_t)found;
 }
 
 /* --- records ----------------------------------------------------------------------------- */
@@ -149,14 +138,12 @@ static fnz_status weights_load(loader *l, const fnz_input_spec *spec,
                                const fnz_geometry *in_graph) {
   bool is_constant =
       spec->kind == FNZ_INPUT_CONSTANT || (spec->kind == FNZ_INPUT_BUFFER && !spec->persistent);
-  const folder *first = is_constant ? &l->constants : &l->weights;
-  const folder *second = is_constant ? &l->weights : &l->constants;
-  const fnzi_json *payload = find_payload(first, spec->target);
-  if (payload)
-    return read_payload(l, first, payload, in_graph, spec->target);
-  payload = find_payload(second, spec->target);
-  if (payload)
-    return read_payload(l, second, payload, in_graph, spec->target);
+  for (int i = 0; i < 2; i++) {
+    const folder *f = is_constant == (i == 0) ? &l->constants : &l->weights;
+    uint64_t payload;
+    if (fnzi_map_get(&f->entries, spec->target, strlen(spec->target), &payload))
+      return read_payload(l, f, (const fnzi_json *)(uintptr_t)payload, in_graph, spec->target);
+  }
   return fnzi_weight_add(l->r->p, spec->target, NULL, in_graph);
 }
 

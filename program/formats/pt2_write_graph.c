@@ -83,23 +83,19 @@ static fnz_status put_metadata(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph
   return fnzi_json_close(w, '}');
 }
 
-/* --- nodes --------------------------------------------------------------------------------------
- */
-static fnz_status put_target(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_node *n) {
-  const char *wrapper = fnzi_pt2_wrapper_of(n->op);
-  FNZ_TRY(fnzi_json_key(w, "target"));
-  if (n->op && !wrapper)
-    return fnzi_pt2_put_operator(o, w, n->op->name);
-  o->text.size = 0;
-  FNZ_TRY(fnzi_printf(o->ctx, &o->text, "%s%s", wrapper || is_higher_order(n) ? "torch.ops." : "",
-                      wrapper ? wrapper : fnzi_node_target(n)));
-  return fnzi_json_out_string(w, o->text.data, o->text.size);
-}
-
 static fnz_status put_parts(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node) {
   const fnzi_node *n = fnzi_node_at(o->p, graph, node);
   FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(put_target(o, w, n));
+  const char *wrapper = fnzi_pt2_wrapper_of(n->op);
+  FNZ_TRY(fnzi_json_key(w, "target"));
+  if (n->op && !wrapper)
+    FNZ_TRY(fnzi_pt2_put_operator(o, w, n->op->name));
+  else {
+    o->text.size = 0;
+    FNZ_TRY(fnzi_printf(o->ctx, &o->text, "%s%s", wrapper || is_higher_order(n) ? "torch.ops." : "",
+                        wrapper ? wrapper : fnzi_node_target(n)));
+    FNZ_TRY(fnzi_json_out_string(w, o->text.data, o->text.size));
+  }
   FNZ_TRY(fnzi_pt2_check_wrapped(o, n->op));
   FNZ_TRY(fnzi_json_open_as(w, "inputs", '['));
   FNZ_TRY(fnzi_pt2_wrapped(n->op) ? fnzi_pt2_put_wrapped_inputs(o, w, graph, n)

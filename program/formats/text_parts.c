@@ -153,21 +153,6 @@ static fnz_status parse_dims(fnzi_parser *r, const char *close, int64_t *numbers
   return fnzi_expect(r, FNZI_TOKEN_PUNCT, close);
 }
 
-static fnz_status parse_strides(fnzi_parser *r, const fnz_geometry *g, int64_t *strides,
-                                uint32_t *symbols) {
-  uint32_t count;
-  bool found;
-  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "stride", &found));
-  r->said = found;
-  if (!found)
-    return fnzi_lexer_at(&r->x, fnzi_usual_strides(r, g, strides, symbols));
-  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
-  FNZ_TRY(parse_dims(r, ")", strides, symbols, &count));
-  if (count != g->rank)
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_TYPE, "%u strides for %u dimensions", count, g->rank);
-  return FNZ_OK;
-}
-
 fnz_status fnzi_parse_tensor_type(fnzi_parser *r, const fnz_geometry **out) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t symbols[3 * FNZ_MAX_RANK + 1] = {0}; /* strides may be as many as sizes, wrongly */
@@ -180,8 +165,17 @@ fnz_status fnzi_parse_tensor_type(fnzi_parser *r, const fnz_geometry **out) {
   FNZ_TRY(fnzi_lexer_next(&r->x));
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "["));
   FNZ_TRY(parse_dims(r, "]", sizes, symbols, &g.rank));
-  FNZ_TRY(parse_strides(r, &g, strides, symbols + g.rank));
   bool found;
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "stride", &found));
+  r->said = found;
+  if (found) {
+    uint32_t count;
+    FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
+    FNZ_TRY(parse_dims(r, ")", strides, symbols + g.rank, &count));
+    if (count != g.rank)
+      return fnzi_lexer_fail(&r->x, FNZ_CLASS_TYPE, "%u strides for %u dimensions", count, g.rank);
+  } else
+    FNZ_TRY(fnzi_lexer_at(&r->x, fnzi_usual_strides(r, &g, strides, symbols + g.rank)));
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "offset", &found));
   r->said = r->said || found;
   if (found) {
@@ -305,21 +299,17 @@ static fnz_status parse_float(fnzi_parser *r, fnz_arg *out) {
   return fnzi_lexer_next(&r->x);
 }
 
-static bool find_word(const fnzi_lexer *x, fnz_arg *out) {
-  for (const fnzi_text_word *row = fnzi_text_words; row->word; row++)
-    if (fnzi_lexer_is(x, FNZI_TOKEN_WORD, row->word)) {
-      *out = (fnz_arg){.tag = row->tag, .u.i = row->number};
-      return true;
-    }
-  int dtype = find_dtype(x);
-  if (dtype >= 0)
-    *out = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = dtype};
-  return dtype >= 0;
-}
-
 static fnz_status parse_word(fnzi_parser *r, fnz_arg *out) {
-  if (find_word(&r->x, out))
+  for (const fnzi_text_word *row = fnzi_text_words; row->word; row++)
+    if (fnzi_lexer_is(&r->x, FNZI_TOKEN_WORD, row->word)) {
+      *out = (fnz_arg){.tag = row->tag, .u.i = row->number};
+      return fnzi_lexer_next(&r->x);
+    }
+  const int dtype = find_dtype(&r->x);
+  if (dtype >= 0) {
+    *out = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = dtype};
     return fnzi_lexer_next(&r->x);
+  }
   for (const fnzi_text_word *row = fnzi_text_calls; row->word; row++)
     if (fnzi_lexer_is(&r->x, FNZI_TOKEN_WORD, row->word)) {
       *out = (fnz_arg){.tag = row->tag};
@@ -378,19 +368,6 @@ fnz_status fnzi_parse_use(fnzi_parser *r, fnz_arg *out) {
 }
 
 /* --- lists ----------------------------------------------------------------------------------- */
-/* The items from `from` on become one list. */
-static fnz_status close_list(fnzi_parser *r, size_t from) {
-  fnz_arg *items;
-  size_t count = r->items.count - from;
-  FNZI_NEW(&r->p->arena, count, &items);
-  if (count)
-    memcpy(items, r->items.data + from, count * sizeof *items);
-  r->items.count = from;
-  FNZI_PUSH(r->ctx, &r->items,
-            ((fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)count, .u.list = items}));
-  return fnzi_expect(r, FNZI_TOKEN_PUNCT, "]");
-}
-
 static bool at_close(const fnzi_parser *r) {
   return fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, "]");
 }
@@ -410,8 +387,17 @@ fnz_status fnzi_parse_tree(fnzi_parser *r, fnzi_item_parser *item, fnz_arg *out)
       FNZ_TRY(item(r, &arg));
       FNZI_PUSH(r->ctx, &r->items, arg);
     }
-    while (depth && at_close(r))
-      FNZ_TRY(close_list(r, from[--depth]));
+    while (depth && at_close(r)) { /* the items of the list become one */
+      fnz_arg *items;
+      const size_t first = from[--depth], count = r->items.count - first;
+      FNZI_NEW(&r->p->arena, count, &items);
+      if (count)
+        memcpy(items, r->items.data + first, count * sizeof *items);
+      r->items.count = first;
+      FNZI_PUSH(r->ctx, &r->items,
+                ((fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)count, .u.list = items}));
+      FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "]"));
+    }
     if (depth)
       FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, ","));
   } while (depth);

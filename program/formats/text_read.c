@@ -56,17 +56,15 @@ static fnz_status parse_symbol(fnzi_parser *r) {
   return fnzi_symbol_add(r->p, text, has_hint, hint, &index);
 }
 
-static fnz_status parse_bound(fnzi_parser *r, int64_t *bound) {
-  return r->x.kind == FNZI_TOKEN_INT ? fnzi_parse_int(r, bound) : FNZ_OK;
-}
-
 static fnz_status parse_range(fnzi_parser *r) {
   const char *symbol;
   int64_t min = INT64_MIN, max = INT64_MAX;
   FNZ_TRY(fnzi_parse_name(r, &symbol));
-  FNZ_TRY(parse_bound(r, &min));
+  if (r->x.kind == FNZI_TOKEN_INT)
+    FNZ_TRY(fnzi_parse_int(r, &min));
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, ".."));
-  FNZ_TRY(parse_bound(r, &max));
+  if (r->x.kind == FNZI_TOKEN_INT)
+    FNZ_TRY(fnzi_parse_int(r, &max));
   return fnzi_range_add(r->p, symbol, min, max);
 }
 

@@ -6,21 +6,6 @@
 
 enum { SHORT_SOURCE = 48 };
 
-/* --- nodes ----------------------------------------------------------------------------------- */
-static fnz_status put_plain_args(fnzi_printer *w, const fnzi_node *n) {
-  for (uint32_t i = 0; i < n->nargs; i++) {
-    const char *name = fnzi_node_arg_name(n, i);
-    if (i)
-      FNZ_TRY(fnzi_print_comma(w));
-    if (name[0]) {
-      FNZ_TRY(fnzi_print_identifier(w, name));
-      FNZ_TRY(fnzi_print(w, "="));
-    }
-    FNZ_TRY(fnzi_print_tree(w, &n->args[i], fnzi_print_use));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status put_notes(fnzi_printer *w, const fnzi_node *n) {
   uint64_t number;
   if (n->source[0]) {
@@ -46,7 +31,18 @@ static fnz_status put_statement(fnzi_printer *w, const fnzi_node *n, fnzi_item_p
     FNZ_TRY(fnzi_print(w, " = "));
   FNZ_TRY(fnzi_print_name(w, fnzi_node_target(n), ".:"));
   FNZ_TRY(fnzi_print(w, "("));
-  FNZ_TRY(n->op ? fnzi_print_op_args(w, n->op, n->args, n->nargs) : put_plain_args(w, n));
+  if (n->op)
+    FNZ_TRY(fnzi_print_op_args(w, n->op, n->args, n->nargs));
+  for (uint32_t i = 0; i < n->nargs && !n->op; i++) {
+    const char *name = fnzi_node_arg_name(n, i);
+    if (i)
+      FNZ_TRY(fnzi_print_comma(w));
+    if (name[0]) {
+      FNZ_TRY(fnzi_print_identifier(w, name));
+      FNZ_TRY(fnzi_print(w, "="));
+    }
+    FNZ_TRY(fnzi_print_tree(w, &n->args[i], fnzi_print_use));
+  }
   return fnzi_print(w, ")");
 }
 

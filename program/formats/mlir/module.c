@@ -26,16 +26,6 @@ static fnz_status put_comment(fnzi_mlir *w, fnz_buffer *out, const char *what, u
   return fnzi_put(w->ctx, out, "\n", 1);
 }
 
-/* "output.3" counts all results of the caller, also results that are no tensors. */
-static fnz_status put_result_comment(fnzi_mlir *w, fnz_buffer *out, uint32_t k, uint32_t number,
-                                     uint32_t user) {
-  const fnz_output_spec *spec = &w->p->outputs[k];
-  if (fnzi_output_is_result(spec))
-    return fnzi_printf(w->ctx, out, "// result %u: %s %u\n", number,
-                       fnzi_output_kind_names[spec->kind], user);
-  return put_comment(w, out, "result", number, fnzi_output_kind_names[spec->kind], spec->target);
-}
-
 static fnz_status put_comments(fnzi_mlir *w, fnz_buffer *out) {
   const fnzi_graph *g = fnzi_graph_main(w->p);
   uint32_t number = 0, user = 0;
@@ -51,14 +41,20 @@ static fnz_status put_comments(fnzi_mlir *w, fnz_buffer *out) {
   }
   number = 0;
   for (uint32_t k = 0; k < g->noutputs; k++) {
-    if (fnzi_mlir_is_result(w, k))
-      FNZ_TRY(put_result_comment(w, out, k, number++, user));
-    else if (fnzi_output_is_mutation(&w->p->outputs[k]))
-      FNZ_TRY(put_comment(w, out, "stored", k, fnzi_output_kind_names[w->p->outputs[k].kind],
-                          w->p->outputs[k].target));
-    if (fnzi_mlir_is_result(w, k) || fnzi_output_is_mutation(&w->p->outputs[k]))
+    const fnz_output_spec *spec = &w->p->outputs[k];
+    const char *kind = fnzi_output_kind_names[spec->kind];
+    const bool is_result = fnzi_mlir_is_result(w, k), is_stored = fnzi_output_is_mutation(spec);
+    const bool is_users = fnzi_output_is_result(spec);
+    /* "output.3" counts all results of the caller, also results that are no tensors. */
+    if (is_result && is_users)
+      FNZ_TRY(fnzi_printf(w->ctx, out, "// result %u: %s %u\n", number++, kind, user));
+    else if (is_result)
+      FNZ_TRY(put_comment(w, out, "result", number++, kind, spec->target));
+    else if (is_stored)
+      FNZ_TRY(put_comment(w, out, "stored", k, kind, spec->target));
+    if (is_result || is_stored)
       FNZ_TRY(put_pairs_comment(w, out, &g->outputs[k]));
-    user += fnzi_output_is_result(&w->p->outputs[k]);
+    user += is_users;
   }
   return FNZ_OK;
 }

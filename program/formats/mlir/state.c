@@ -50,13 +50,6 @@ static bool moves(const fnzi_mlir *w, uint32_t output, uint32_t input) {
   return a->dtype != b->dtype || !fnzi_same_sizes(a, b);
 }
 
-/* IREE cannot overwrite integers (docs/iree/overwrite_integers.mlir): they stay results. */
-static bool can_be_overwritten(const fnzi_mlir *w, uint32_t input) {
-  const fnz_arg *value = &fnzi_graph_main(w->p)->inputs[input];
-  return value->tag == FNZ_ARG_VALUE &&
-         !fnzi_is_integer(fnzi_value_at(w->p, 0, value->u.value)->geometry->dtype);
-}
-
 static fnz_status place_state(fnzi_mlir *w, uint32_t output) {
   int64_t k = fnzi_mlir_final_of(w, output);
   if (k < 0)
@@ -65,7 +58,10 @@ static fnz_status place_state(fnzi_mlir *w, uint32_t output) {
   uint8_t role = FNZI_MLIR_ARGUMENT;
   if (w->options.state == FNZ_MLIR_STATE_GLOBALS && fnzi_is_stored(w->p->inputs[input].kind))
     role = FNZI_MLIR_MUTABLE;
-  if (w->options.state == FNZ_MLIR_STATE_EPILOGUE && can_be_overwritten(w, input))
+  /* IREE cannot overwrite integers (docs/iree/overwrite_integers.mlir): they stay results. */
+  const fnz_arg *value = &fnzi_graph_main(w->p)->inputs[input];
+  if (w->options.state == FNZ_MLIR_STATE_EPILOGUE && value->tag == FNZ_ARG_VALUE &&
+      !fnzi_is_integer(fnzi_value_at(w->p, 0, value->u.value)->geometry->dtype))
     role = FNZI_MLIR_OVERWRITTEN;
   if (role != FNZI_MLIR_ARGUMENT && moves(w, output, input))
     return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, w->p->outputs[output].target,
