@@ -49,20 +49,30 @@ fnzi_each fnzi_each_into_list(fnzi_each_lists *in, fnzi_each each) {
   return each;
 }
 
-/* The list gets items of its own, as do the lists among them. */
-static fnz_status own_items(fnzi_arena *arena, fnz_arg *list) {
+fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count, size_t room,
+                           fnz_arg **out) {
   struct {
     fnz_arg *at, *end;
   } level[FNZI_MAX_NESTING + 1];
   size_t depth = 0;
-  level[0].at = list;
-  level[0].end = list + 1;
+  void *items;
+  *out = NULL;
+  FNZ_TRY(fnzi_arena_take(arena, room, sizeof **out, &items));
+  fnz_arg *copies = items;
+  if (count)
+    memcpy(copies, args, count * sizeof *copies);
+  if (room > count)
+    memset(copies + count, 0, (room - count) * sizeof *copies);
+  /* Lists get items of their own, as do the lists among them. */
+  level[0].at = copies;
+  level[0].end = copies + count;
   for (;;) {
     while (level[depth].at == level[depth].end)
-      if (depth-- == 0)
+      if (depth-- == 0) {
+        *out = copies;
         return FNZ_OK;
+      }
     fnz_arg *arg = level[depth].at++;
-    void *items;
     if (arg->tag != FNZ_ARG_LIST && arg->tag != FNZ_ARG_COMPLEX)
       continue;
     if (depth == FNZI_MAX_NESTING)
@@ -75,23 +85,6 @@ static fnz_status own_items(fnzi_arena *arena, fnz_arg *list) {
     level[++depth].at = items;
     level[depth].end = level[depth].at + arg->count;
   }
-}
-
-fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count, size_t room,
-                           fnz_arg **out) {
-  void *taken;
-  *out = NULL;
-  FNZ_TRY(fnzi_arena_take(arena, room, sizeof **out, &taken));
-  fnz_arg *copies = taken;
-  for (size_t i = 0; i < count; i++) {
-    copies[i] = args[i];
-    if (args[i].tag == FNZ_ARG_LIST || args[i].tag == FNZ_ARG_COMPLEX)
-      FNZ_TRY(own_items(arena, &copies[i]));
-  }
-  if (room > count)
-    memset(copies + count, 0, (room - count) * sizeof *copies);
-  *out = copies;
-  return FNZ_OK;
 }
 
 fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count, fnz_arg **out) {

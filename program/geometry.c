@@ -27,9 +27,12 @@ bool fnzi_is_contiguous(const fnz_geometry *g) {
   return true;
 }
 
-/* The dimensions of two or more elements, smallest stride first. */
-static uint32_t sort_dims(const fnz_geometry *g, uint32_t order[FNZ_MAX_RANK]) {
-  uint32_t count = 0;
+/* Without elements whatever its strides. */
+bool fnzi_is_dense(const fnz_geometry *g) {
+  if (fnzi_is_contiguous(g))
+    return true;
+  /* The dimensions of two or more elements, smallest stride first. */
+  uint32_t order[FNZ_MAX_RANK], count = 0;
   for (uint32_t i = 0; i < g->rank; i++) {
     if (g->sizes[i] < 2)
       continue;
@@ -38,14 +41,6 @@ static uint32_t sort_dims(const fnz_geometry *g, uint32_t order[FNZ_MAX_RANK]) {
       order[at] = order[at - 1];
     order[at] = i;
   }
-  return count;
-}
-
-/* Without elements whatever its strides. */
-bool fnzi_is_dense(const fnz_geometry *g) {
-  if (fnzi_is_contiguous(g))
-    return true;
-  uint32_t order[FNZ_MAX_RANK], count = sort_dims(g, order);
   int64_t expected = 1;
   for (uint32_t k = 0; k < count; k++) {
     if (g->strides[order[k]] != expected)

@@ -43,22 +43,6 @@ static fnz_status find_weight(const lending *l, const fnz_weight_loan *loan, fnz
                    "the program has %s, the loan is %s; lend the program's type", own, given);
 }
 
-/* The blob has the loan from then on. Storages without bytes are never shared. */
-static fnz_status find_blob(lending *l, size_t k) {
-  const fnz_weight_loan *loan = &l->loans[k];
-  uint64_t first;
-  if (!loan->bytes || !fnzi_map_get(&l->storages, &loan->data, sizeof loan->data, &first)) {
-    FNZ_TRY(fnzi_map_set(&l->storages, &loan->data, sizeof loan->data, k));
-    return fnzi_blob_lend(l->ctx, loan, &l->lent[k].blob);
-  }
-  if (l->loans[first].bytes != loan->bytes)
-    return fnzi_fail(l->ctx, FNZ_CLASS_BOUNDS, loan->name,
-                     "its storage has another size than for %s", l->loans[first].name);
-  l->lent[k].blob = fnzi_blob_retain(l->lent[first].blob);
-  give_back(loan);
-  return FNZ_OK;
-}
-
 static fnz_status take(lending *l, size_t k) {
   FNZ_TRY(find_weight(l, &l->loans[k], &l->lent[k].weight));
   const fnz_weight_loan *loan = &l->loans[k];
@@ -70,8 +54,19 @@ static fnz_status take(lending *l, size_t k) {
         l->ctx, FNZ_CLASS_BOUNDS, loan->name,
         "its window ends at byte %lld, its storage has %zu bytes; lend all of the memory",
         (long long)bytes, loan->bytes);
-  FNZ_TRY(fnzi_intern_geometry(l->p, l->loans[k].geometry, &l->lent[k].geometry));
-  return find_blob(l, k);
+  FNZ_TRY(fnzi_intern_geometry(l->p, loan->geometry, &l->lent[k].geometry));
+  /* The blob has the loan from then on. Storages without bytes are never shared. */
+  uint64_t first;
+  if (!loan->bytes || !fnzi_map_get(&l->storages, &loan->data, sizeof loan->data, &first)) {
+    FNZ_TRY(fnzi_map_set(&l->storages, &loan->data, sizeof loan->data, k));
+    return fnzi_blob_lend(l->ctx, loan, &l->lent[k].blob);
+  }
+  if (l->loans[first].bytes != loan->bytes)
+    return fnzi_fail(l->ctx, FNZ_CLASS_BOUNDS, loan->name,
+                     "its storage has another size than for %s", l->loans[first].name);
+  l->lent[k].blob = fnzi_blob_retain(l->lent[first].blob);
+  give_back(loan);
+  return FNZ_OK;
 }
 
 /* Two loans of one weight are found here. */

@@ -338,13 +338,6 @@ static fnz_status with_one(const fnzi_prim_call *c, const fnz_geometry *g, uint3
   return FNZ_OK;
 }
 
-static fnz_status unsqueeze(const fnzi_prim_call *c, uint32_t at, fnz_arg *tensor) {
-  const fnz_arg args[] = {*tensor, fnzi_arg_int(at)};
-  fnz_geometry looks;
-  FNZ_TRY(with_one(c, prims_geometry_of(c, tensor), at, &looks));
-  return prims_make(c, fnzi_ops_find("unsqueeze"), args, 2, &looks, tensor);
-}
-
 /* expand() puts new dimensions in front by itself. */
 static fnz_status become_broadcast(const fnzi_prim_call *c) {
   fnz_arg args[] = {named(c, "a"), named(c, "shape")};
@@ -367,8 +360,12 @@ static fnz_status become_broadcast(const fnzi_prim_call *c) {
   uint32_t lead = dims.count ? (uint32_t)dims.u.list[0].u.i : args[1].count, next = 0;
   for (uint32_t d = lead; d < args[1].count; d++) {
     bool is_old = next < dims.count && dims.u.list[next].u.i == (int64_t)d;
-    if (!is_old)
-      FNZ_TRY(unsqueeze(c, d - lead, &args[0]));
+    if (!is_old) {
+      const fnz_arg unsqueezed[] = {args[0], fnzi_arg_int(d - lead)};
+      fnz_geometry looks;
+      FNZ_TRY(with_one(c, prims_geometry_of(c, &args[0]), d - lead, &looks));
+      FNZ_TRY(prims_make(c, fnzi_ops_find("unsqueeze"), unsqueezed, 2, &looks, &args[0]));
+    }
     next += is_old;
   }
   return finish(c, fnzi_ops_find("expand"), args, 2);

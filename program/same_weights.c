@@ -129,22 +129,18 @@ bool fnzi_is_written_constant(const fnz_program *from, const fnz_program *to, ui
   return true;
 }
 
-/* The name of a buffer or parameter with the same elements as input k; NULL: there is none. */
-static const char *find_alike(const fnz_program *p, uint32_t k) {
+void fnzi_written_constant_say(const fnz_program *p, uint32_t k, char what[FNZI_CONSTANT_WORDS],
+                               char remedy[FNZI_CONSTANT_WORDS]) {
+  /* A buffer or parameter with the same elements. */
+  const char *name = p->inputs[k].target, *alike = NULL;
   const fnzi_weight *a = weight_of(p, k);
-  for (uint32_t i = 0; a && a->blob && i < fnzi_graph_main(p)->ninputs; i++) {
+  for (uint32_t i = 0; a && a->blob && !alike && i < fnzi_graph_main(p)->ninputs; i++) {
     const fnzi_weight *b = i == k ? NULL : weight_of(p, i);
     if (b && b->blob && b->geometry == a->geometry && p->inputs[i].kind != FNZ_INPUT_CONSTANT &&
         fnzi_blob_bytes(a->blob) == fnzi_blob_bytes(b->blob) &&
         fnzi_weight_difference(a, b->geometry, b->blob) < 0)
-      return b->name;
+      alike = b->name;
   }
-  return NULL;
-}
-
-void fnzi_written_constant_say(const fnz_program *p, uint32_t k, char what[FNZI_CONSTANT_WORDS],
-                               char remedy[FNZI_CONSTANT_WORDS]) {
-  const char *name = p->inputs[k].target, *alike = find_alike(p, k);
   if (alike)
     snprintf(
         what, FNZI_CONSTANT_WORDS,

@@ -112,15 +112,6 @@ static fnz_status check_window(fnz_context *ctx, const fnzi_value *v, const fnz_
   return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, v->name, "the alias begins before its memory");
 }
 
-/* Inputs that named the second input as the first of their memory name the first one now. */
-static void join(fnz_program *p, uint32_t a, uint32_t b) {
-  uint32_t first = a < b ? a : b, second = a < b ? b : a;
-  for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)
-    if (p->inputs[k].shares == second + 1)
-      p->inputs[k].shares = first + 1;
-  p->inputs[second].shares = first + 1;
-}
-
 static bool has_company(const fnz_program *p, uint32_t k) {
   for (uint32_t i = 0; i < p->graphs.data[0].ninputs; i++)
     if (p->inputs[i].shares == k + 1)
@@ -154,7 +145,13 @@ fnz_status fnz_program_declare_alias(fnz_context *ctx, fnz_program *p, const cha
     return check_window(ctx, sharing_input_value(p, b), window);
   FNZ_TRY(fnzi_weights_join(ctx, p, a, b, window));
   FNZ_TRY(fnzi_intern_geometry(p, window, &sharing_input_value(p, a)->geometry));
-  join(p, a, fnzi_memory_of(p, b));
+  /* Inputs that named the second input as the first of their memory name the first one now. */
+  const uint32_t memory = fnzi_memory_of(p, b);
+  const uint32_t first = a < memory ? a : memory, second = a < memory ? memory : a;
+  for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)
+    if (p->inputs[k].shares == second + 1)
+      p->inputs[k].shares = first + 1;
+  p->inputs[second].shares = first + 1;
   return FNZ_OK;
 }
 

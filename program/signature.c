@@ -23,18 +23,6 @@ static fnz_status add(fnzi_map *map, const char *name, uint64_t value) {
   return fnzi_map_set(map, name, strlen(name), value);
 }
 
-static fnz_status index_inputs(fnzi_signature *s) {
-  const fnz_program *p = s->p;
-  uint32_t count = 0;
-  for (uint32_t k = fnzi_next_user(p, 0); k < p->graphs.data[0].ninputs;
-       k = fnzi_next_user(p, k + 1))
-    FNZ_TRY(add(&s->users, p->inputs[k].target, count++));
-  for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)
-    if (fnzi_is_weight(p, k))
-      FNZ_TRY(add(&s->weights, p->inputs[k].target, k));
-  return FNZ_OK;
-}
-
 /* --- texts that say the same ------------------------------------------------------------------ */
 fnz_status fnzi_target_name(fnzi_signature *s, const char *target, const char **out) {
   uint64_t position;
@@ -78,14 +66,20 @@ fnz_status fnzi_signature_of(fnz_context *ctx, const fnz_program *p, fnzi_signat
   fnzi_map_init(&out->ranges, ctx);
   fnzi_map_init(&out->guards, ctx);
   fnzi_arena_init(&out->arena, ctx);
-  FNZ_TRY(index_inputs(out));
+  const uint32_t ninputs = p->graphs.data[0].ninputs;
+  uint32_t count = 0;
+  for (uint32_t k = fnzi_next_user(p, 0); k < ninputs; k = fnzi_next_user(p, k + 1))
+    FNZ_TRY(add(&out->users, p->inputs[k].target, count++));
+  for (uint32_t k = 0; k < ninputs; k++)
+    if (fnzi_is_weight(p, k))
+      FNZ_TRY(add(&out->weights, p->inputs[k].target, k));
   const char *text;
-  for (size_t i = 0; i < out->p->ranges.count; i++) {
-    FNZ_TRY(range_text(out, &out->p->ranges.data[i], &text));
+  for (size_t i = 0; i < p->ranges.count; i++) {
+    FNZ_TRY(range_text(out, &p->ranges.data[i], &text));
     FNZ_TRY(add(&out->ranges, text, 1));
   }
-  for (size_t i = 0; i < out->p->guards.count; i++) {
-    FNZ_TRY(guard_text(out, &out->p->guards.data[i], &text));
+  for (size_t i = 0; i < p->guards.count; i++) {
+    FNZ_TRY(guard_text(out, &p->guards.data[i], &text));
     FNZ_TRY(add(&out->guards, text, 1));
   }
   return FNZ_OK;

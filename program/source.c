@@ -26,19 +26,6 @@ static bool is_torch(const char *path, size_t size) {
   return false;
 }
 
-/* The statement that a trace shows below its frame, if it shows one. */
-static void find_code(const char *after_number, fnz_place *out) {
-  const char *line = strchr(after_number, '\n');
-  if (!line)
-    return;
-  line++;
-  line += strspn(line, " \t");
-  if (strncmp(line, frame_head, strlen(frame_head)) == 0)
-    return;
-  out->code = line;
-  out->code_size = strcspn(line, "\n");
-}
-
 static bool find_frame(const char *source, fnz_place *out) {
   bool found = false, is_own = false;
   for (const char *s = source; (s = strstr(s, frame_head)) != NULL;) {
@@ -52,7 +39,13 @@ static bool find_frame(const char *source, fnz_place *out) {
     char *rest;
     *out = (fnz_place){.path = path, .path_size = (size_t)(end - path)};
     out->line = strtol(end + strlen(frame_line), &rest, 10);
-    find_code(rest, out);
+    /* The statement that a trace shows below its frame, if it shows one. */
+    const char *code = strchr(rest, '\n');
+    code = code ? code + 1 + strspn(code + 1, " \t") : NULL;
+    if (code && strncmp(code, frame_head, strlen(frame_head)) != 0) {
+      out->code = code;
+      out->code_size = strcspn(code, "\n");
+    }
     found = true;
     is_own = own;
   }

@@ -377,19 +377,6 @@ static fnz_status restore_weight(change *c, uint32_t from) {
   return fnzi_weight_add(c->p, w->name, w->blob, g);
 }
 
-/* The input as the original's signature has it; a constant that is written is a buffer. */
-static fnz_status restore_input(change *c, uint32_t k, uint32_t from) {
-  fnz_input_spec *in = &c->p->inputs[k];
-  const fnz_input_spec *was = &c->original->inputs[from];
-  if (!fnzi_is_stored(was->kind))
-    return FNZ_OK;
-  FNZ_TRY(restore_weight(c, from));
-  in->kind = was->kind == FNZ_INPUT_CONSTANT ? FNZ_INPUT_BUFFER : was->kind;
-  in->target = was->target;
-  in->persistent = was->persistent;
-  return fnzi_intern_text(c->p, &in->target);
-}
-
 static fnz_status part(change *c, uint32_t input, uint32_t output) {
   fnz_output_spec *out = &c->p->outputs[output];
   uint32_t from = input_named(c, out->target);
@@ -407,9 +394,16 @@ static fnz_status part(change *c, uint32_t input, uint32_t output) {
   specs[lead].window = NULL;
   lie_in(new, FNZ_SHARING_NEW, 0);
   new->window = NULL;
-  if (from != NONE)
-    FNZ_TRY(restore_input(c, input, from));
-  const fnz_input_spec *in = &c->p->inputs[input];
+  fnz_input_spec *in = &c->p->inputs[input];
+  const fnz_input_spec *was = from == NONE ? NULL : &c->original->inputs[from];
+  if (was && fnzi_is_stored(was->kind)) {
+    /* The input as the original's signature has it; a constant that is written is a buffer. */
+    FNZ_TRY(restore_weight(c, from));
+    in->kind = was->kind == FNZ_INPUT_CONSTANT ? FNZ_INPUT_BUFFER : was->kind;
+    in->target = was->target;
+    in->persistent = was->persistent;
+    FNZ_TRY(fnzi_intern_text(c->p, &in->target));
+  }
   out->kind = in->kind == FNZ_INPUT_PARAMETER ? FNZ_OUTPUT_PARAMETER_MUTATION
               : in->kind == FNZ_INPUT_BUFFER  ? FNZ_OUTPUT_BUFFER_MUTATION
                                               : FNZ_OUTPUT_INPUT_MUTATION;

@@ -140,13 +140,10 @@ static size_t append_number(char *text, size_t stem_size, uint64_t number) {
   return size;
 }
 
-static size_t recent_place(const char *stem, size_t size) {
-  return size ? (size + (unsigned char)stem[0] + (unsigned char)stem[size / 2]) % FNZI_RECENT : 0;
-}
-
 static fnz_status find_counter(fnz_program *p, fnzi_graph *g, const char *stem, size_t size,
                                fnzi_counter **out) {
-  uint32_t *recent = &g->recent_stems[recent_place(stem, size)];
+  const unsigned sum = size ? (unsigned char)stem[0] + (unsigned char)stem[size / 2] : 0;
+  uint32_t *recent = &g->recent_stems[(size + sum) % FNZI_RECENT];
   uint64_t found;
   *out = *recent ? &g->counters.data[*recent - 1] : NULL;
   if (*out && (*out)->size == size && memcmp((*out)->stem, stem, size) == 0)
