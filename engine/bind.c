@@ -91,15 +91,12 @@ void fnzi_eng_bindings_end(fnz_workspace *ws) {
     remove_at(ws, 0);
 }
 
-/* Packed weights of products are the same for all bindings, so that none frees them. */
-static size_t used_by_bindings(const fnz_workspace *ws) {
-  return ws->cache.used - ws->block_bytes - ws->machine->stock.packed_bytes;
-}
-
 static fnz_status bind(fnz_workspace *ws, bool with_state, uint64_t hash, fnzi_stp_binding **out) {
   fnzi_stp_bindings *all = &ws->bindings;
   while (ws->bindings.count == FNZI_STP_BINDINGS ||
-         (ws->bindings.count >= FEWEST && used_by_bindings(ws) > MOST_BYTES)) {
+         /* All bindings share the packed weights of products, so they do not count. */
+         (ws->bindings.count >= FEWEST &&
+          ws->cache.used - ws->block_bytes - ws->machine->stock.packed_bytes > MOST_BYTES)) {
     /* The last run's binding is kept: its results stay until the next run. */
     size_t least = all->data[0] == ws->last;
     for (size_t i = least + 1; i < all->count; i++)

@@ -30,9 +30,6 @@ static fnz_status mark_donated(fnz_executable *exe, const char *name) {
 
 /* --- The program and its weights ----------------------------------------------------------------
  */
-static bool is_cpu(const char *device) {
-  return !device || strcmp(device, "cpu") == 0;
-}
 
 static fnz_status find_symbols(fnz_executable *exe) {
   fnzi_sizes sizes;
@@ -113,6 +110,7 @@ static void take_host(fnz_executable *exe, const fnzi_eng_lent_device *lent) {
 }
 
 static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_options *options) {
+  const bool is_cpu = !options->device || strcmp(options->device, "cpu") == 0;
   FNZ_TRY(fnzi_run_types(exe->ctx, exe->program));
   FNZ_TRY(fnzi_run_values_check(exe->ctx, exe->program));
   if (fnzi_epilogue_start(exe->program) != fnzi_graph_main(exe->program)->nodes.count)
@@ -121,12 +119,12 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
   FNZ_TRY(fnzi_program_check_files(exe->ctx, exe->program));
   FNZ_TRY(find_symbols(exe));
   if (!exe->has_symbols && !exe->is_unplanned)
-    FNZ_TRY(fnzi_stp_expand(exe->ctx, exe->program, options->kernels,
-                            !exe->gpu && is_cpu(options->device), &exe->expansion));
+    FNZ_TRY(fnzi_stp_expand(exe->ctx, exe->program, options->kernels, !exe->gpu && is_cpu,
+                            &exe->expansion));
   FNZ_TRY(fnzi_stp_slots_make(exe, options));
   for (size_t i = 0; i < options->ndonated; i++)
     FNZ_TRY(mark_donated(exe, options->donated[i]));
-  if (!exe->is_guest && !is_cpu(options->device)) {
+  if (!exe->is_guest && !is_cpu) {
     FNZ_TRY(fnzi_eng_device_find(exe->ctx, options->device, &exe->gpu));
     FNZ_TRY(exe->gpu->open(exe, ctx, options->device, options->cache));
   }

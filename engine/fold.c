@@ -133,14 +133,6 @@ static const struct product {
 } products[] = {{FNZI_ATEN_mm, 1},     {FNZI_ATEN_bmm, 1},   {FNZI_ATEN_matmul, 1},
                 {FNZI_ATEN_linear, 1}, {FNZI_ATEN_addmm, 2}, {FNZI_ATEN_baddbmm, 2}};
 
-/* Returns the second factor of a product; NULL for other nodes. */
-static const fnz_arg *factor_of(const fnzi_node *node) {
-  for (size_t i = 0; node->op && i < sizeof products / sizeof *products; i++)
-    if (node->op == &fnzi_ops[products[i].op])
-      return &node->args[products[i].factor];
-  return NULL;
-}
-
 /* Returns whether only products read the result, and it is a view of the argument. */
 static bool is_passed_on(const folding *f, const fnzi_node *node, const fnz_arg *arg) {
   const fnz_geometry *from = geometry_of(f, arg), *to;
@@ -470,9 +462,12 @@ static fnz_status fold_open(folding *f) {
   mark(f->others, f->graph->outputs, f->graph->noutputs);
   for (size_t n = f->graph->nodes.count; n-- > 0;) {
     const fnzi_node *node = &f->graph->nodes.data[n];
+    const fnz_arg *factor = NULL; /* the second factor of a product */
+    for (size_t i = 0; node->op && i < sizeof products / sizeof *products; i++)
+      if (node->op == &fnzi_ops[products[i].op])
+        factor = &node->args[products[i].factor];
     FNZI_EACH_ARG(each, node->args, node->nargs)
-      if (each.arg->tag == FNZ_ARG_VALUE && each.arg != factor_of(node) &&
-          !is_passed_on(f, node, each.arg))
+      if (each.arg->tag == FNZ_ARG_VALUE && each.arg != factor && !is_passed_on(f, node, each.arg))
         f->others[each.arg->u.value] = true;
   }
   return FNZ_OK;

@@ -20,15 +20,11 @@ static unsigned class_of(size_t bytes, size_t *rounded) {
   return power * PARTS + (unsigned)parts;
 }
 
-/* Blocks larger than this come and go as the allocator's own. */
-static bool is_kept(size_t bytes) {
-  return !FNZI_WATCHED && bytes < SIZE_MAX / 4;
-}
-
 static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
   fnzi_stp_cache *cache = user;
+  const size_t large = FNZI_WATCHED ? 0 : SIZE_MAX / 4; /* such blocks are the allocator's own */
   void *created;
-  if (!is_kept(old_bytes) || !is_kept(new_bytes)) {
+  if (old_bytes >= large || new_bytes >= large) {
     created = cache->from.resize(cache->from.user, p, old_bytes, new_bytes);
     if (created || !new_bytes)
       cache->used += new_bytes - old_bytes;

@@ -83,18 +83,6 @@ static fnz_status plan_fixed(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_po
   return FNZ_OK;
 }
 
-/* Returns whether the size of a final value depends on data. Whether it fits its state is known in
- * the run only, so the interpreter runs such a program. */
-static bool has_late_finals(const fnz_workspace *ws, const fnzi_stp_binding *b) {
-  for (uint32_t k = 0; k < fnzi_graph_main(b->program)->noutputs; k++) {
-    const fnz_geometry *g =
-        fnzi_pln_tensor(fnzi_graph_main(b->program), &fnzi_graph_main(b->program)->outputs[k]);
-    if (g && g->symbols && ws->exe->owners[k] != FNZI_PLN_NONE)
-      return true;
-  }
-  return false;
-}
-
 /* Plans the nodes without data-dependent sizes. If that fails, the interpreter evaluates every
  * node. */
 static fnz_status plan_late(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_policy *policy) {
@@ -131,7 +119,8 @@ static fnz_status plan_late(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_pol
 
 /* Makes the plan and sets b->mode: planned, stepwise or interpreted. */
 static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
-  uint32_t count = fnzi_graph_main(b->program)->ninputs;
+  const fnzi_graph *g = fnzi_graph_main(b->program);
+  uint32_t count = g->ninputs;
   b->source = b->program;
   const fnz_geometry **layouts;
   bool *writable;
@@ -152,8 +141,12 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
                             .channels_last = !ws->exe->device,
                             .ungrouped = ws->exe->kernels != NULL};
   bool is_late = ws->exe->data_dependent == FNZI_STP_DATA_SIZES;
-  if (is_late && policy.state && has_late_finals(ws, b))
-    b->mode = FNZI_STP_INTERPRETED;
+  for (uint32_t k = 0; is_late && policy.state && k < g->noutputs; k++) {
+    /* Whether a final value of data-dependent size fits its state is known in the run only. */
+    const fnz_geometry *final = fnzi_pln_tensor(g, &g->outputs[k]);
+    if (final && final->symbols && ws->exe->owners[k] != FNZI_PLN_NONE)
+      b->mode = FNZI_STP_INTERPRETED;
+  }
   if (b->mode == FNZI_STP_PLANNED) /* both may find that there is no plan, and change the mode */
     FNZ_TRY(is_late ? plan_late(ws, b, &policy) : plan_fixed(ws, b, &policy));
   if (b->mode == FNZI_STP_PLANNED)

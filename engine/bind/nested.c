@@ -106,12 +106,6 @@ static fnz_status add_move(linking *l, fnzi_pln_location from, fnzi_pln_location
 
 /* --- Associative scans --------------------------------------------------------------------------
  */
-/* Makes `map` row-major, in the memory of the region. */
-static fnz_status rows_in_scratch(linking *l, const fnz_geometry *map, size_t at,
-                                  fnzi_pln_location *out) {
-  out->buffer = FNZI_PLN_NONE;
-  return fnzi_pln_row_major_at(&l->b->arena, map, at, &out->map);
-}
 
 static fnzi_stp_link level_link(const linking *l, size_t at, fnzi_pln_location location,
                                 size_t bytes) {
@@ -126,7 +120,7 @@ static fnz_status make_tree(linking *l, uint32_t k) {
   const fnzi_pln_region *r = l->r;
   fnzi_stp_scan_operand *tree = &l->nested->operands[k];
   fnzi_pln_location xs = l->b->plan.locations[r->hop.xs.args[k].u.value], result = r->results[k],
-                    rows;
+                    rows = {.buffer = FNZI_PLN_NONE}; /* row-major, in the memory of the region */
   const fnz_geometry *map = xs.map;
   tree->bytes =
       (size_t)fnz_geometry_numel(map) * fnzi_dtype(map->dtype)->bytes / (size_t)r->iterations;
@@ -138,7 +132,7 @@ static fnz_status make_tree(linking *l, uint32_t k) {
                           : tree->down[level];
   }
   if (r->down[0][k] != SIZE_MAX) {
-    FNZ_TRY(rows_in_scratch(l, map, r->down[0][k], &rows));
+    FNZ_TRY(fnzi_pln_row_major_at(&l->b->arena, map, r->down[0][k], &rows.map));
     FNZ_TRY(add_move(l, xs, rows, l->nested->initial_moves, &l->nested->ninitial_moves));
   }
   if (result.buffer == FNZI_PLN_NONE)
@@ -147,7 +141,7 @@ static fnz_status make_tree(linking *l, uint32_t k) {
     return add_move(l, xs, result, l->nested->initial_moves, &l->nested->ninitial_moves);
   if (r->up[0][k] == SIZE_MAX)
     return FNZ_OK;
-  FNZ_TRY(rows_in_scratch(l, map, r->up[0][k], &rows));
+  FNZ_TRY(fnzi_pln_row_major_at(&l->b->arena, map, r->up[0][k], &rows.map));
   return add_move(l, rows, result, l->nested->final_moves, &l->nested->nfinal_moves);
 }
 
@@ -174,12 +168,6 @@ static void find_predicate(linking *l) {
 /* --- The thunk of a region
  * ------------------------------------------------------------------------
  */
-static bool nested_may_fail(const fnzi_stp_binding *b) {
-  for (size_t i = 0; i < b->thunks.count; i++)
-    if (!fnzi_bnd_never_fails(&b->thunks.data[i]))
-      return true;
-  return false;
-}
 
 static uint64_t times(uint64_t a, uint64_t b) {
   uint64_t product;
@@ -233,7 +221,8 @@ static fnz_status make(linking *l) {
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
     nested->bodies[i] = &outermost->nested[r->bodies[i]];
     FNZ_TRY(link_body(l, i));
-    nested->may_fail = nested->may_fail || nested_may_fail(nested->bodies[i]);
+    for (size_t t = 0; t < nested->bodies[i]->thunks.count && !nested->may_fail; t++)
+      nested->may_fail = !fnzi_bnd_never_fails(&nested->bodies[i]->thunks.data[t]);
     FNZ_TRY(fnzi_bnd_undo_fails_after_write(l->ws->ctx, nested->bodies[i], repeats,
                                             &fails_after_write));
     nested->fails_after_write = nested->fails_after_write || fails_after_write;

@@ -90,11 +90,6 @@ static bool is_dense(int64_t rows, int64_t cols, int64_t row, int64_t col) {
   return (cols == 1 || col == 1) && (rows == 1 || row >= cols);
 }
 
-/* The stride of one line may be anything. */
-static int64_t lead_of(int64_t lines, int64_t stride, int64_t length) {
-  return lines == 1 ? length : stride;
-}
-
 static fnz_status make_layout(const builder *m, const fnzi_cuda_matrix *matrix, int64_t rows,
                               int64_t cols, void **out, bool *is_itself) {
   const fnzi_cuda_product *p = m->p;
@@ -106,12 +101,14 @@ static fnz_status make_layout(const builder *m, const fnzi_cuda_matrix *matrix, 
                      "cuBLASLt takes no matrix of %lld by %lld with strides %lld and %lld",
                      (long long)rows, (long long)cols, (long long)matrix->row,
                      (long long)matrix->col);
-  l.lead = l.is_itself ? lead_of(cols, matrix->col, rows) : lead_of(rows, matrix->row, cols);
+  const int64_t lines = l.is_itself ? cols : rows, length = l.is_itself ? rows : cols;
+  l.lead = lines == 1    ? length /* the stride of one line may be anything */
+           : l.is_itself ? matrix->col
+                         : matrix->row;
   *is_itself = l.is_itself;
   FNZ_TRY(cublas_status_of(m->ctx,
-                           m->cublas->layout_make(out, cublas_type_of(p->dtype),
-                                                  (uint64_t)(l.is_itself ? rows : cols),
-                                                  (uint64_t)(l.is_itself ? cols : rows), l.lead),
+                           m->cublas->layout_make(out, cublas_type_of(p->dtype), (uint64_t)length,
+                                                  (uint64_t)lines, l.lead),
                            m->step, "a layout was made"));
   if (p->count == 1)
     return FNZ_OK;

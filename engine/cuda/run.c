@@ -353,16 +353,6 @@ static fnz_status compile_or_find(fnz_context *ctx, const fnzi_cuda_device *d, c
   return FNZ_OK;
 }
 
-static fnz_status run_compile(fnz_context *ctx, const fnzi_cuda_device *d,
-                              const fnzi_cuda_text *text, fnz_buffer *code) {
-  fnz_buffer source = {.data = NULL};
-  fnz_status status = fnzi_cuda_text_write(ctx, text, &source);
-  if (status == FNZ_OK)
-    status = compile_or_find(ctx, d, (const char *)source.data, code);
-  fnz_buffer_free(ctx, &source);
-  return status;
-}
-
 /* A kernel, of a module that the program has from here on. */
 static void use_kernel(fnzi_cuda_program *p, size_t kernel, fnzi_cuda_module *module,
                        const fnzi_cuda_function *function) {
@@ -394,11 +384,14 @@ static fnz_status find_all(fnz_context *ctx, const fnzi_cuda_device *d, const fn
 static fnz_status make_missing(fnz_context *ctx, const fnzi_cuda_device *d,
                                const fnzi_cuda_text *missing, const size_t *indices,
                                fnzi_cuda_program *out) {
-  fnz_buffer code = {.data = NULL};
+  fnz_buffer source = {.data = NULL}, code = {.data = NULL};
   fnzi_cuda_module *module;
   FNZ_TRY(fnzi_cuda_modules_open(ctx, d->modules, missing, &module));
   bool compiles = !d->is_absent || d->nvrtc.library;
-  fnz_status status = compiles ? run_compile(ctx, d, missing, &code) : FNZ_OK;
+  fnz_status status = compiles ? fnzi_cuda_text_write(ctx, missing, &source) : FNZ_OK;
+  if (status == FNZ_OK && compiles)
+    status = compile_or_find(ctx, d, (const char *)source.data, &code);
+  fnz_buffer_free(ctx, &source);
   if (status == FNZ_OK)
     status = load(ctx, d, &code, module);
   fnz_buffer_free(ctx, &code);

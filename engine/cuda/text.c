@@ -82,15 +82,6 @@ static fnz_status put_conversion(const writer *w, const fnzi_cuda_ins *ins) {
 
 /* --- Instructions -------------------------------------------------------------------------------
  */
-static fnz_status use_row(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_row *row,
-                          uint8_t section) {
-  for (size_t i = 0; i < text->rows.count; i++)
-    if (text->rows.data[i].row == row && text->rows.data[i].section == section)
-      return FNZ_OK;
-  used one = {row, section};
-  FNZI_PUSH(ctx, &text->rows, one);
-  return FNZ_OK;
-}
 
 /* The CPU computes some rows on cells of halves. A GPU computes them in floats, which keep the bits
  * of NaN. NULL for a slot of another type. */
@@ -107,7 +98,13 @@ static fnz_status text_put_row(const writer *w, fnzi_cuda_text *text, const fnzi
   if (!row)
     return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "point.def has no row %s for %s", ins->row,
                      fnzi_dtype((fnz_dtype)ins->compute)->name);
-  FNZ_TRY(use_row(w->ctx, text, row, section));
+  bool is_listed = false;
+  for (size_t i = 0; i < text->rows.count && !is_listed; i++)
+    is_listed = text->rows.data[i].row == row && text->rows.data[i].section == section;
+  if (!is_listed) {
+    used one = {row, section};
+    FNZI_PUSH(w->ctx, &text->rows, one);
+  }
   const char *half = half_of(w, ins->out);
   if (half)
     PUT(w, "kept_to_%s(", half);

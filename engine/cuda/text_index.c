@@ -194,14 +194,6 @@ static fnz_status put_addresses(const writer *w) {
 
 /* --- Bodies -------------------------------------------------------------------------------------
  */
-static fnz_status index_put_brought(const writer *w) {
-  PUT(w, "    if (!ok)\n      continue;\n");
-  if (!w->p->reads_number)
-    PUT(w, "    const cell_%s s0 = LOAD(cell_%s, from);\n", read_cell(w), read_cell(w));
-  FNZ_TRY(index_put_piece(w, &w->p->move));
-  PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)w->p->move.result);
-  return FNZ_OK;
-}
 
 /* Writes the load of the run's next element. */
 static fnz_status put_next(const writer *w) {
@@ -261,12 +253,16 @@ static fnz_status index_put_body(const writer *w) {
   if (has_order(w->p))
     FNZ_TRY(put_run(w));
   FNZ_TRY(put_addresses(w));
-  if (w->p->into)
-    FNZ_TRY(w->p->joins ? index_put_joined(w) : index_put_brought(w));
+  if (w->p->into && w->p->joins)
+    FNZ_TRY(index_put_joined(w));
   else {
-    /* An index out of bounds loads zero, because results of a failed run must be written too. */
-    PUT(w, "    cell_%s s0 = {};\n    if (ok)\n      s0 = LOAD(cell_%s, from);\n", read_cell(w),
-        read_cell(w));
+    if (w->p->into)
+      PUT(w, "    if (!ok)\n      continue;\n");
+    else /* an index out of bounds loads zero, because results of a failed run are written too */
+      PUT(w, "    cell_%s s0 = {};\n    if (ok)\n      s0 = LOAD(cell_%s, from);\n", read_cell(w),
+          read_cell(w));
+    if (w->p->into && !w->p->reads_number)
+      PUT(w, "    const cell_%s s0 = LOAD(cell_%s, from);\n", read_cell(w), read_cell(w));
     FNZ_TRY(index_put_piece(w, &w->p->move));
     PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)w->p->move.result);
   }

@@ -34,17 +34,6 @@ void fnzi_cuda_tables_fix(fnzi_cuda_tables *tables) {
 
 /* --- Tables -------------------------------------------------------------------------------------
  */
-static fnz_status tables_add(fnz_context *ctx, const fnzi_cuda_text *text, uint64_t hash,
-                             uint32_t count) {
-  fnzi_cuda_tables *tables = text->tables;
-  met_kernel k = {.index = text->ntables, .count = count, .state = FRESH, .hash = hash};
-  FNZI_NEW(tables->arena, count, &k.values);
-  FNZI_NEW(tables->arena, count, &k.differ);
-  memcpy(k.values, text->numbers, count * sizeof *k.values);
-  FNZI_PUSH(ctx, &tables->kernels, k);
-  tables->fresh++;
-  return FNZ_OK;
-}
 
 /* Finds the kernel among the known ones. A plan that runs adds it if it is new; a plan at other
  * sizes is compared with it. */
@@ -56,8 +45,15 @@ static fnz_status compare(fnz_context *ctx, fnzi_cuda_text *text, uint64_t hash,
       k = met;
   }
   *out = k;
-  if (!k && !text->only_compares)
-    FNZ_TRY(tables_add(ctx, text, hash, text->pending));
+  if (!k && !text->only_compares) {
+    met_kernel fresh = {
+        .index = text->ntables, .count = text->pending, .state = FRESH, .hash = hash};
+    FNZI_NEW(text->tables->arena, fresh.count, &fresh.values);
+    FNZI_NEW(text->tables->arena, fresh.count, &fresh.differ);
+    memcpy(fresh.values, text->numbers, fresh.count * sizeof *fresh.values);
+    FNZI_PUSH(ctx, &text->tables->kernels, fresh);
+    text->tables->fresh++;
+  }
   if (k && k->state == (text->only_compares ? FRESH : SHARED)) {
     /* Notes differences. A number that differed once stays in the table for ever. */
     for (uint32_t i = 0; i < k->count; i++)

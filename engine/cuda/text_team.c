@@ -94,15 +94,6 @@ static const char *in_of(const team *t, const fnzi_cuda_ins *ins) {
   return fnzi_cuda_type_name((fnz_dtype)t->g->slots[ins->in[0]].dtype);
 }
 
-static fnz_status put_first(const team *t, const fnzi_cuda_ins *ins) {
-  if (ins->kind == FNZI_CUDA_PICK)
-    PUT(&t->w, "    picked<cell_%s> m%u = {0, -1};\n", in_of(t, ins), (unsigned)ins->out);
-  else
-    PUT(&t->w, "    cell_%s m%u = fold_%s<cell_%s>::first();\n", in_of(t, ins), (unsigned)ins->out,
-        ins->fold, in_of(t, ins));
-  return FNZ_OK;
-}
-
 static fnz_status put_update(const team *t, const fnzi_cuda_ins *ins) {
   unsigned out = ins->out, in = ins->in[0];
   if (ins->kind == FNZI_CUDA_FOLD) {
@@ -143,10 +134,15 @@ typedef enum part { FIRST, TAKEN, JOINED } part;
 static fnz_status put_numbers(const team *t, uint8_t level, part step) {
   for (uint32_t i = 0; i < t->g->nins; i++) {
     const fnzi_cuda_ins *ins = &t->g->ins[i];
-    if (fnzi_cuda_reduces(ins) && t->level[ins->out] == level + 1)
-      FNZ_TRY(step == FIRST   ? put_first(t, ins)
-              : step == TAKEN ? put_update(t, ins)
-                              : team_put_joined(t, ins));
+    if (!fnzi_cuda_reduces(ins) || t->level[ins->out] != level + 1)
+      continue;
+    if (step != FIRST)
+      FNZ_TRY(step == TAKEN ? put_update(t, ins) : team_put_joined(t, ins));
+    else if (ins->kind == FNZI_CUDA_PICK)
+      PUT(&t->w, "    picked<cell_%s> m%u = {0, -1};\n", in_of(t, ins), (unsigned)ins->out);
+    else
+      PUT(&t->w, "    cell_%s m%u = fold_%s<cell_%s>::first();\n", in_of(t, ins),
+          (unsigned)ins->out, ins->fold, in_of(t, ins));
   }
   return FNZ_OK;
 }

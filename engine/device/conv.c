@@ -144,18 +144,6 @@ static void transpose(const int64_t *from, uint32_t rank, int64_t *to) {
     to[d] = from[d < 2 ? 1 - d : d];
 }
 
-/* Returns whether the weight has at least as many spatial elements as the result. That is typical
- * of a weight's gradient, computed as a convolution. Other convolutions with a transposed weight
- * have fewer, and this path does not suit them. */
-static bool is_gradient(const fnzi_cuda_conv *q) {
-  double places = 1, results = 1;
-  for (uint32_t d = 2; d < q->spatial + 2; d++) {
-    places *= (double)q->weight[d];
-    results *= (double)q->y[d];
-  }
-  return places >= results;
-}
-
 /* Writes the convolution whose weight gradient is this convolution. Its input is x, and the
  * gradient of its result is the weight; stride and dilation are swapped. Returns false if there is
  * none. */
@@ -163,7 +151,15 @@ static bool read_transposed(const conv *c, fnzi_cuda_conv *out) {
   const fnzi_cuda_conv *q = &c->c;
   uint32_t rank = q->spatial + 2;
   int64_t step = 1;
-  if (c->has_bias || q->transposed || q->groups != 1 || !is_gradient(q))
+  /* Typical of a weight's gradient, computed as a convolution, is a weight with at least as many
+   * spatial elements as the result. Other convolutions with a transposed weight have fewer, and
+   * this path does not suit them. */
+  double places = 1, results = 1;
+  for (uint32_t d = 2; d < rank; d++) {
+    places *= (double)q->weight[d];
+    results *= (double)q->y[d];
+  }
+  if (c->has_bias || q->transposed || q->groups != 1 || places < results)
     return false;
   *out = (fnzi_cuda_conv){.dtype = q->dtype, .spatial = q->spatial, .groups = 1, .of_weight = true};
   transpose(q->x, rank, out->x);

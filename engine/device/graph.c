@@ -11,12 +11,6 @@ typedef enum stretch_kind { NEW, RAN, CAPTURED, REFUSED } stretch_kind;
 
 /* --- Finding ------------------------------------------------------------------------------------
  */
-static uint32_t count_draws(const fnzi_dev_launch *l) {
-  uint32_t count = 0;
-  for (uint32_t k = 0; k < l->noperands; k++)
-    count += l->buffers[k] == FNZI_DEV_AT_SEED || l->buffers[k] == FNZI_DEV_AT_OFFSET;
-  return count;
-}
 
 static fnz_status open_stretch(fnzi_stp_binding *b, size_t first, size_t end) {
   fnzi_dev_binding *d = b->device;
@@ -31,7 +25,9 @@ static fnz_status open_stretch(fnzi_stp_binding *b, size_t first, size_t end) {
     for (uint32_t k = 0; k < d->works[i].nlaunches; k++, c++) {
       c->launch = &d->works[i].launches[k];
       FNZI_NEW(&b->arena, c->launch->noperands, &c->addresses);
-      stretch.ndraws += count_draws(c->launch);
+      for (uint32_t o = 0; o < c->launch->noperands; o++)
+        stretch.ndraws += c->launch->buffers[o] == FNZI_DEV_AT_SEED ||
+                          c->launch->buffers[o] == FNZI_DEV_AT_OFFSET;
     }
   FNZI_NEW(&b->arena, 1, &d->stretches[first]);
   *d->stretches[first] = stretch;
@@ -167,18 +163,6 @@ static fnz_status update(fnz_workspace *ws, const fnzi_stp_binding *b,
   return FNZ_OK;
 }
 
-static fnz_status run_part(fnz_workspace *ws, const fnzi_stp_binding *b,
-                           const fnzi_dev_captured *part) {
-  uint64_t addresses[FNZI_DEV_OPERANDS];
-  if (part->graph.executable)
-    return fnzi_cuda_graph_launch(ws->ctx, b->device->device, &part->graph, ws->stream);
-  for (const fnzi_dev_captured *c = part; c < part + part->count; c++) {
-    fnzi_dev_addresses(ws, b, c->launch, addresses);
-    FNZ_TRY(fnzi_dev_launch_run(ws, b, c->launch, addresses));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status capture_anew(fnz_workspace *ws, const fnzi_stp_binding *b,
                                fnzi_dev_stretch *stretch) {
   end_graphs(b, stretch);
@@ -206,8 +190,15 @@ static fnz_status run_captured(fnz_workspace *ws, const fnzi_stp_binding *b,
   for (size_t k = 0; changed && k < stretch->nlaunches; k += all[k].count)
     FNZ_TRY(update(ws, b, &all[k]));
   stretch->version = b->device->version;
-  for (size_t k = 0; k < stretch->nlaunches; k += all[k].count)
-    FNZ_TRY(run_part(ws, b, &all[k]));
+  for (size_t k = 0; k < stretch->nlaunches; k += all[k].count) {
+    if (all[k].graph.executable)
+      FNZ_TRY(fnzi_cuda_graph_launch(ws->ctx, b->device->device, &all[k].graph, ws->stream));
+    for (size_t i = k; i < k + all[k].count && !all[k].graph.executable; i++) {
+      uint64_t addresses[FNZI_DEV_OPERANDS];
+      fnzi_dev_addresses(ws, b, all[i].launch, addresses);
+      FNZ_TRY(fnzi_dev_launch_run(ws, b, all[i].launch, addresses));
+    }
+  }
   return FNZ_OK;
 }
 

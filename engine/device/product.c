@@ -204,12 +204,6 @@ static bool is_bias(const product *p) {
   return is;
 }
 
-/* Returns whether the library can read c in place. */
-static bool reads_c(const product *p) {
-  const fnzi_cuda_products *q = &p->p;
-  return p->has_c && (q->n == 1 || q->c.col == 1) && (q->m == 1 || q->c.row >= q->n);
-}
-
 /* Copies c to the result, to which the library then adds the product. */
 static fnz_status copy_c(fnzi_dev_builder *m, const product *p, fnzi_dev_work *out) {
   const fnzi_cuda_products *q = &p->p;
@@ -252,7 +246,9 @@ static fnzi_dev_operand moved(const fnzi_cuda_products *q, const fnzi_cuda_facto
 static fnz_status product_call_library(fnzi_dev_builder *m, product *p, fnzi_dev_work *out,
                                        bool *is_library) {
   const fnzi_cuda_products *q = &p->p;
-  bool bias = is_bias(p), copies = p->has_c && !bias && !reads_c(p);
+  bool bias = is_bias(p);
+  bool in_place = (q->n == 1 || q->c.col == 1) && (q->m == 1 || q->c.row >= q->n);
+  bool copies = p->has_c && !bias && !in_place;
   const fnzi_cuda_factor *c = copies ? &q->d : &q->c;
   const fnzi_dev_operand c_at = copies ? p->d : p->c;
   const fnzi_cuda_product spec = {.dtype = q->d.dtype,

@@ -19,19 +19,6 @@ fnz_status fnzi_dev_rows_begin(fnzi_dev_builder *m, fnzi_dev_rows *out) {
 
 /* --- Dimensions ---------------------------------------------------------------------------------
  */
-static bool rows_joins(const fnzi_cuda_group *g, uint32_t outer, uint32_t inner) {
-  for (uint32_t k = 0; k < g->nlanes; k++)
-    if (g->lanes[k].strides[outer] !=
-        fnzi_krn_stride_bytes(g->lanes[k].strides[inner], (size_t)g->sizes[inner]))
-      return false;
-  return true;
-}
-
-static void move_dim(fnzi_cuda_group *g, int64_t *sizes, uint32_t to, uint32_t from) {
-  sizes[to] = sizes[from];
-  for (uint32_t k = 0; k < g->nlanes; k++)
-    g->lanes[k].strides[to] = g->lanes[k].strides[from];
-}
 
 /* Copies dimensions `first` to `end` to `to`, without dimensions of size 1, and merges dimensions
  * that are contiguous in every lane. Returns the end of the copied dimensions. */
@@ -42,13 +29,14 @@ static uint32_t join_dims(fnzi_cuda_group *g, int64_t *sizes, uint32_t to, uint3
     int64_t size = sizes[d];
     if (size == 1)
       continue;
-    if (next > to && rows_joins(g, next - 1, d)) {
-      int64_t all = fnzi_krn_stride_bytes(sizes[next - 1], (size_t)size);
-      move_dim(g, sizes, next - 1, d);
-      sizes[next - 1] = all;
-    } else {
-      move_dim(g, sizes, next++, d);
-    }
+    bool joins = next > to;
+    for (uint32_t k = 0; k < g->nlanes && joins; k++)
+      joins = g->lanes[k].strides[next - 1] ==
+              fnzi_krn_stride_bytes(g->lanes[k].strides[d], (size_t)size);
+    next += !joins;
+    sizes[next - 1] = joins ? fnzi_krn_stride_bytes(sizes[next - 1], (size_t)size) : size;
+    for (uint32_t k = 0; k < g->nlanes; k++)
+      g->lanes[k].strides[next - 1] = g->lanes[k].strides[d];
   }
   return next;
 }

@@ -35,13 +35,6 @@ static const fnzi_listing_cause repeated = {
     "keep the dimension at size 1, so that operators broadcast it; for heads of attention, "
     "scaled_dot_product_attention(enable_gqa=True)"};
 
-static bool repeats_elements(const fnz_geometry *map) {
-  for (uint32_t d = 0; d < map->rank; d++)
-    if (map->sizes[d] > 1 && map->strides[d] == 0)
-      return true;
-  return false;
-}
-
 /* An output that shows the value of another output. */
 static const fnzi_listing_cause returned = {
     "output", "R6", "another output has this value, and each output has memory of its own",
@@ -49,8 +42,10 @@ static const fnzi_listing_cause returned = {
 
 const fnzi_listing_cause *fnzi_listing_cause_of(const fnzi_pln_plan *plan,
                                                 const fnzi_pln_step *move) {
-  if (move->rule == FNZI_PLN_GATHER && repeats_elements(move->from.map))
-    return &repeated;
+  const fnz_geometry *map = move->from.map;
+  for (uint32_t d = 0; move->rule == FNZI_PLN_GATHER && d < map->rank; d++)
+    if (map->sizes[d] > 1 && map->strides[d] == 0)
+      return &repeated;
   const uint32_t from = move->from.buffer;
   if (move->rule == FNZI_PLN_OUTPUT && from != FNZI_PLN_NONE &&
       plan->buffers.data[from].kind == FNZI_PLN_OUT)

@@ -5,18 +5,6 @@
 #include <link.h>
 #include <sys/stat.h>
 
-static fnz_status take_symbols(fnz_context *ctx, const fnzi_load_spec *w, void *table,
-                               void *library) {
-  for (size_t i = 0; i < w->nsymbols; i++) {
-    void *found = dlsym(library, w->symbols[i].name);
-    if (!found)
-      return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                       "it has no function %s: a newer one of it is needed", w->symbols[i].name);
-    memcpy((char *)table + w->symbols[i].offset, &found, sizeof found);
-  }
-  return FNZ_OK;
-}
-
 /* Appends text, truncated to the capacity `room`. */
 static void append(char *to, size_t capacity, const char *text) {
   size_t used = strlen(to), left = capacity - 1 - used, size = strlen(text);
@@ -51,7 +39,16 @@ static fnz_status try_one(fnz_context *ctx, attempt *t, const char *name) {
     note(t->why, sizeof t->why, "", error ? error : "no reason is known");
     return FNZ_OK;
   }
-  fnz_status status = take_symbols(ctx, t->spec, t->table, t->library);
+  fnz_status status = FNZ_OK;
+  for (size_t i = 0; i < t->spec->nsymbols && status == FNZ_OK; i++) {
+    const char *symbol = t->spec->symbols[i].name;
+    void *found = dlsym(t->library, symbol);
+    if (found)
+      memcpy((char *)t->table + t->spec->symbols[i].offset, &found, sizeof found);
+    else
+      status = fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                         "it has no function %s: a newer one of it is needed", symbol);
+  }
   if (status == FNZ_OK && t->spec->start)
     status = t->spec->start(ctx, t->table);
   if (status == FNZ_OK)

@@ -34,13 +34,10 @@ fnz_status fnzi_pln_check_open(fnzi_pln_checker *c) {
   return FNZ_OK;
 }
 
-static const char *name_of(const fnzi_pln_checker *c, uint32_t value) {
-  return c->p.graph->values.data[value].name;
-}
-
 fnz_status fnzi_pln_check_wrong(const fnzi_pln_checker *c, uint32_t value, const char *what) {
-  return fnzi_fail(c->p.ctx, FNZ_CLASS_INTERNAL, name_of(c, value),
-                   "the plan is wrong: step %u, %%%s: %s", c->step, name_of(c, value), what);
+  const char *name = c->p.graph->values.data[value].name;
+  return fnzi_fail(c->p.ctx, FNZ_CLASS_INTERNAL, name, "the plan is wrong: step %u, %%%s: %s",
+                   c->step, name, what);
 }
 
 /* --- Places ------------------------------------------------------------------------------ */
@@ -114,17 +111,6 @@ fnz_status fnzi_pln_forget(fnzi_pln_checker *c, uint32_t at, fnzi_pln_bytes writ
   return forget_list(c, &m->cells[m->count], written);
 }
 
-static fnz_status open_memory(fnzi_pln_checker *c, uint32_t at) {
-  fnzi_pln_memory *m = &c->memories[at];
-  size_t bytes = at == c->arena ? c->plan->arena_bytes : c->plan->buffers.data[at].bytes;
-  m->cell = (int64_t)(bytes / MOST_CELLS + 1);
-  if (m->cell < LEAST_CELL)
-    m->cell = LEAST_CELL;
-  m->count = (uint32_t)(bytes / (size_t)m->cell + 1);
-  FNZI_NEW(&c->p.scratch, (size_t)m->count + 1, &m->cells);
-  return FNZ_OK;
-}
-
 static fnz_status link_fact(fnzi_pln_checker *c, fnzi_pln_memory *m, fnzi_pln_known *f) {
   int64_t first = f->bytes.spans[0].low / m->cell;
   int64_t last = (f->bytes.spans[f->bytes.count - 1].high - 1) / m->cell;
@@ -180,9 +166,16 @@ fnz_status fnzi_pln_learn(fnzi_pln_checker *c, uint32_t value, uint32_t last,
   home->facts = *bucket = f;
   if (is_read_only)
     return FNZ_OK;
-  if (c->memories[at].cell == 0)
-    FNZ_TRY(open_memory(c, at));
-  return link_fact(c, &c->memories[at], f);
+  fnzi_pln_memory *m = &c->memories[at];
+  if (m->cell == 0) {
+    size_t size = at == c->arena ? c->plan->arena_bytes : c->plan->buffers.data[at].bytes;
+    m->cell = (int64_t)(size / MOST_CELLS + 1);
+    if (m->cell < LEAST_CELL)
+      m->cell = LEAST_CELL;
+    m->count = (uint32_t)(size / (size_t)m->cell + 1);
+    FNZI_NEW(&c->p.scratch, (size_t)m->count + 1, &m->cells);
+  }
+  return link_fact(c, m, f);
 }
 
 fnz_status fnzi_pln_known_of(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location location,

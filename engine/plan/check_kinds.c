@@ -42,15 +42,19 @@ static bool all_same(const kinds *k, const fnz_arg *a, const fnz_arg *b, uint32_
   return same;
 }
 
-static fnz_status check_kinds(const fnzi_pln_checker *c, const kinds *k) {
+fnz_status fnzi_pln_check_kinds(fnzi_pln_checker *c) {
+  kinds k = {.graph = c->p.graph};
+  if (!c->plan->kinds.by_node)
+    return FNZ_OK;
+  FNZI_NEW(&c->p.scratch, c->plan->kinds.count, &k.first);
   const fnzi_pln_kinds *given = &c->plan->kinds;
-  for (uint32_t n = 0; n < k->graph->nodes.count; n++) {
-    uint32_t *first = given->by_node[n] < given->count ? &k->first[given->by_node[n]] : NULL;
-    const fnzi_node *a = first && *first ? &k->graph->nodes.data[*first - 1] : NULL,
-                    *b = &k->graph->nodes.data[n];
+  for (uint32_t n = 0; n < k.graph->nodes.count; n++) {
+    uint32_t *first = given->by_node[n] < given->count ? &k.first[given->by_node[n]] : NULL;
+    const fnzi_node *a = first && *first ? &k.graph->nodes.data[*first - 1] : NULL,
+                    *b = &k.graph->nodes.data[n];
     bool same = !a || (a->op == b->op && a->op && a->nargs == b->nargs &&
-                       a->noutputs == b->noutputs && all_same(k, a->args, b->args, a->nargs) &&
-                       all_same(k, a->outputs, b->outputs, a->noutputs));
+                       a->noutputs == b->noutputs && all_same(&k, a->args, b->args, a->nargs) &&
+                       all_same(&k, a->outputs, b->outputs, a->noutputs));
     if (!first || !same)
       return fnzi_fail(c->p.ctx, FNZ_CLASS_INTERNAL, "",
                        "the plan is wrong: node %u, %s, is taken for one that asks something else",
@@ -58,12 +62,4 @@ static fnz_status check_kinds(const fnzi_pln_checker *c, const kinds *k) {
     *first = *first ? *first : n + 1;
   }
   return FNZ_OK;
-}
-
-fnz_status fnzi_pln_check_kinds(fnzi_pln_checker *c) {
-  kinds k = {.graph = c->p.graph};
-  if (!c->plan->kinds.by_node)
-    return FNZ_OK;
-  FNZI_NEW(&c->p.scratch, c->plan->kinds.count, &k.first);
-  return check_kinds(c, &k);
 }

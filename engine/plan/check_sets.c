@@ -87,12 +87,9 @@ static fnz_dtype dtype_of(const together *t, const fnz_arg *arg) {
   return g ? g->dtype : FNZ_DTYPE_COUNT;
 }
 
-static uint8_t kind_of_number(const together *t, const fnz_arg *arg) {
-  return t->c->p.graph->values.data[arg->u.value].number;
-}
-
 static fnz_status same_operand(together *t, const fnz_arg *a, const fnz_arg *b, bool is_result,
                                bool *same) {
+  const fnzi_value *values = t->c->p.graph->values.data;
   *same = a->tag == b->tag;
   switch ((fnz_tag)b->tag) {
   case FNZ_ARG_VALUE:
@@ -108,8 +105,8 @@ static fnz_status same_operand(together *t, const fnz_arg *a, const fnz_arg *b, 
     t->index++;
     return FNZ_OK;
   case FNZ_ARG_SYMBOL: /* an operand that is not in memory, of the required kind */
-    *same = *same && a->tag == FNZ_ARG_SYMBOL && kind_of_number(t, a) == kind_of_number(t, b) &&
-            kind_of_number(t, b) != FNZ_ARG_DEFAULT;
+    *same = *same && values[a->u.value].number == values[b->u.value].number &&
+            values[b->u.value].number != FNZ_ARG_DEFAULT;
     return FNZ_OK;
   case FNZ_ARG_LIST: /* of numbers */
     *same = *same && a->count == b->count;
@@ -124,16 +121,6 @@ static fnz_status same_operand(together *t, const fnz_arg *a, const fnz_arg *b, 
     *same = *same && a->u.i == b->u.i;
     return FNZ_OK;
   }
-}
-
-static fnz_status check_sets_same_node(together *t, const fnzi_node *a, const fnzi_node *b,
-                                       bool *same) {
-  *same = a->op == b->op && a->nargs == b->nargs && a->noutputs == b->noutputs;
-  for (uint32_t k = 0; *same && k < a->noutputs; k++)
-    FNZ_TRY(same_operand(t, &a->outputs[k], &b->outputs[k], true, same));
-  for (uint32_t k = 0; *same && k < a->nargs; k++)
-    FNZ_TRY(same_operand(t, &a->args[k], &b->args[k], false, same));
-  return FNZ_OK;
 }
 
 /* Sets *out if the node is computed element by element. A call may be of a kernel that refuses
@@ -159,11 +146,14 @@ static fnz_status check_sets_program(together *t, const fnzi_pln_step *s) {
               s->last < t->c->p.graph->nodes.count;
   t->values = 0;
   t->index = 0;
-  for (uint32_t k = 0; same && first + k <= t->first->last; k++) {
-    FNZ_TRY(is_elementwise(t, s, check_sets_node_at(t, other + k), &same));
-    if (same)
-      FNZ_TRY(check_sets_same_node(t, check_sets_node_at(t, first + k),
-                                   check_sets_node_at(t, other + k), &same));
+  for (uint32_t n = 0; same && first + n <= t->first->last; n++) {
+    const fnzi_node *a = check_sets_node_at(t, first + n), *b = check_sets_node_at(t, other + n);
+    FNZ_TRY(is_elementwise(t, s, b, &same));
+    same = same && a->op == b->op && a->nargs == b->nargs && a->noutputs == b->noutputs;
+    for (uint32_t k = 0; same && k < a->noutputs; k++)
+      FNZ_TRY(same_operand(t, &a->outputs[k], &b->outputs[k], true, &same));
+    for (uint32_t k = 0; same && k < a->nargs; k++)
+      FNZ_TRY(same_operand(t, &a->args[k], &b->args[k], false, &same));
   }
   return same ? FNZ_OK
               : check_sets_wrong(t, "steps that run at once are not of one pointwise program");

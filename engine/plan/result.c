@@ -164,13 +164,6 @@ fnz_status fnzi_pln_place_call(fnzi_pln_planner *p, uint32_t n) {
 }
 
 /* --- Groups ------------------------------------------------------------------------------ */
-static fnz_status add_operand(fnzi_pln_planner *p, uint32_t value) {
-  for (size_t i = 0; i < p->operands.count; i++)
-    if (p->operands.data[i] == value)
-      return FNZ_OK;
-  FNZI_PUSH(p->ctx, &p->operands, value);
-  return FNZ_OK;
-}
 
 /* Lists the operands of a group from outside, each once, and its results that others read. */
 static fnz_status open_group(fnzi_pln_planner *p, const fnzi_pln_node *info) {
@@ -179,8 +172,11 @@ static fnz_status open_group(fnzi_pln_planner *p, const fnzi_pln_node *info) {
     const fnzi_node *node = &p->graph->nodes.data[n];
     FNZI_PLN_EACH_TENSOR(each, p, node->args, node->nargs) {
       uint32_t value = (uint32_t)each.arg->u.value, born = p->values[value].born;
-      if (born == FNZI_PLN_NONE || born < info->first)
-        FNZ_TRY(add_operand(p, value));
+      bool is_known = born != FNZI_PLN_NONE && born >= info->first; /* computed by the group */
+      for (size_t i = 0; i < p->operands.count && !is_known; i++)
+        is_known = p->operands.data[i] == value;
+      if (!is_known)
+        FNZI_PUSH(p->ctx, &p->operands, value);
     }
     FNZI_PLN_EACH_TENSOR(each, p, node->outputs, node->noutputs) {
       const fnzi_pln_value *v = &p->values[each.arg->u.value];

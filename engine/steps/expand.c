@@ -71,19 +71,6 @@ static bool returns_list(const fnz_op *op) {
   return op->nreturns == 1 && op->returns[0].is_list;
 }
 
-/* Returns whether all calls can be nodes: of functional operators whose results are tensors, or one
- * list of them. */
-static bool is_functional(const fnzi_script *script) {
-  for (size_t i = 0; i < script->calls.count; i++) {
-    const fnzi_script_call *call = &script->calls.data[i];
-    const fnz_op *op = functional_of(call->op);
-    if (!op || op->kind != FNZI_KIND_FUNCTIONAL || op->nparams != call->op->nparams ||
-        (!returns_list(op) && op->nreturns != call->count))
-      return false;
-  }
-  return true;
-}
-
 /* A call becomes a node. */
 static fnz_status expand_add_step(void *self, const fnzi_script_call *call, fnz_arg *args,
                                   fnz_arg *results) {
@@ -159,7 +146,14 @@ static fnz_status add_steps(expander *e, const fnz_geometry *const *expected, bo
   if (e->given.count)
     memcpy(values, e->given.tensors, e->given.count * sizeof *values);
   FNZ_TRY(assign_results(e, expected, values, done));
-  *done = *done && is_functional(&e->script);
+  /* Calls can be nodes if they are of functional operators whose results are tensors, or one list
+   * of them. */
+  for (size_t i = 0; i < e->script.calls.count && *done; i++) {
+    const fnzi_script_call *call = &e->script.calls.data[i];
+    const fnz_op *op = functional_of(call->op);
+    *done = op && op->kind == FNZI_KIND_FUNCTIONAL && op->nparams == call->op->nparams &&
+            (returns_list(op) || op->nreturns == call->count);
+  }
   return *done ? fnzi_script_play(e->arena, &e->script, values, expand_add_step, e) : FNZ_OK;
 }
 

@@ -33,12 +33,6 @@ static bool are_late(const fnzi_graph *g, const fnz_arg *args, size_t count) {
   return false;
 }
 
-static bool is_late_node(const fnzi_graph *g, const fnzi_node *node) {
-  return !fnzi_pln_has_scalar_arguments(g, node) &&
-         ((node->op && fnzi_op_is_item(node->op)) || are_late(g, node->args, node->nargs) ||
-          are_late(g, node->outputs, node->noutputs));
-}
-
 static fnz_status keep_graph(fnzi_arena *arena, const fnz_program *program, const fnzi_graph *graph,
                              size_t graphs, const fnz_program **out) {
   fnz_program *result;
@@ -56,11 +50,14 @@ fnz_status fnzi_stp_late_hide(fnzi_arena *arena, const fnz_program *program,
   FNZI_NEW(arena, g.nodes.count, &nodes);
   for (size_t n = 0; n < g.nodes.count; n++) {
     fnzi_node_other *other;
-    nodes[n] = real->nodes.data[n];
-    if (!nodes[n].op || !is_late_node(real, &nodes[n]))
+    const fnzi_node *node = &real->nodes.data[n];
+    nodes[n] = *node;
+    if (!node->op || fnzi_pln_has_scalar_arguments(real, node) ||
+        (!fnzi_op_is_item(node->op) && !are_late(real, node->args, node->nargs) &&
+         !are_late(real, node->outputs, node->noutputs)))
       continue;
     FNZI_NEW(arena, 1, &other);
-    other->target = nodes[n].op->name;
+    other->target = node->op->name;
     nodes[n].op = NULL;
     nodes[n].u.other = other;
   }

@@ -2,16 +2,13 @@
  * runs many times. */
 #include "engine/steps/steps.h"
 #include "kernels/core/convert.h"
+#include <stdlib.h>
 
 typedef fnzi_stp_move_dim dim;
 
-static int64_t distance(int64_t stride) {
-  return stride < 0 ? -stride : stride;
-}
-
 /* Says that `a` runs inside of `b`: the written window's shortest steps are innermost. */
 static bool is_inside(const dim *a, const dim *b) {
-  return a->to != b->to ? distance(a->to) < distance(b->to) : distance(a->from) < distance(b->from);
+  return a->to != b->to ? llabs(a->to) < llabs(b->to) : llabs(a->from) < llabs(b->from);
 }
 
 static uint32_t dims_of(const fnz_geometry *from, const fnz_geometry *to, size_t cell, dim *dims) {

@@ -205,30 +205,21 @@ static void sort_by_address(seen *s, uint32_t count) {
     qsort(s, count, sizeof *s, by_first);
 }
 
-/* Lists the pieces in order of their addresses. ws->by_address keeps that order for the next run;
- * unseen pieces come last in it. */
-static fnz_status order_by_address(fnz_workspace *ws, bool with_state, seen **out,
-                                   uint32_t *count) {
-  uint32_t *order = ws->by_address, unseen = 0;
-  FNZI_NEW(&ws->call_arena, pieces_of(ws), out);
-  *count = 0;
-  for (uint32_t i = 0; i < pieces_of(ws); i++) {
-    if (is_passed(ws, order[i], with_state))
-      (*out)[(*count)++] = (seen){first_byte(ws, order[i]), end_of(ws, order[i]), order[i]};
-    else
-      (*out)[pieces_of(ws) - ++unseen].index = order[i];
-  }
-  sort_by_address(*out, *count);
-  for (uint32_t i = 0; i < pieces_of(ws); i++)
-    order[i] = (*out)[i].index;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_stp_overlap_check(fnz_workspace *ws, bool with_state) {
-  uint32_t count;
+  /* ws->by_address has the order of addresses in the last run, and after it unseen pieces. */
+  uint32_t *order = ws->by_address, count = 0, unseen = 0;
   uintptr_t reach = 0; /* where all before end */
   seen *s;
-  FNZ_TRY(order_by_address(ws, with_state, &s, &count));
+  FNZI_NEW(&ws->call_arena, pieces_of(ws), &s);
+  for (uint32_t i = 0; i < pieces_of(ws); i++) {
+    if (is_passed(ws, order[i], with_state))
+      s[count++] = (seen){first_byte(ws, order[i]), end_of(ws, order[i]), order[i]};
+    else
+      s[pieces_of(ws) - ++unseen].index = order[i];
+  }
+  sort_by_address(s, count);
+  for (uint32_t i = 0; i < pieces_of(ws); i++)
+    order[i] = s[i].index;
   for (uint32_t i = 0; i < count; i++) {
     for (uint32_t j = i; j-- > 0 && s[i].first < reach;)
       FNZ_TRY(check_pair(ws, &s[j], &s[i]));

@@ -108,25 +108,19 @@ static fnz_status find_state(fnz_executable *exe) {
   return FNZ_OK;
 }
 
-static bool is_requested(const fnz_executable *exe, uint32_t k,
-                         const fnz_compile_options *options) {
-  const fnz_input_spec *in = &exe->program->inputs[k];
-  if (in->kind != FNZ_INPUT_PARAMETER && in->kind != FNZ_INPUT_BUFFER)
-    return false;
-  for (size_t i = 0; i < options->nheld; i++)
-    if (strcmp(in->target, options->held[i]) == 0)
-      return true;
-  return false;
-}
-
 /* Adds parameters and buffers to the state that another program writes, and that this program
  * reads. */
 static fnz_status find_read_only(fnz_executable *exe, const fnz_compile_options *options) {
   bool *is_held; /* per memory */
   FNZI_NEW(&exe->arena, fnzi_graph_main(exe->program)->ninputs, &is_held);
-  for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++)
-    is_held[exe->inputs[k].memory] =
-        is_held[exe->inputs[k].memory] || is_requested(exe, k, options);
+  for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++) {
+    const fnz_input_spec *in = &exe->program->inputs[k];
+    if (in->kind != FNZ_INPUT_PARAMETER && in->kind != FNZ_INPUT_BUFFER)
+      continue;
+    for (size_t i = 0; i < options->nheld; i++)
+      if (strcmp(in->target, options->held[i]) == 0)
+        is_held[exe->inputs[k].memory] = true;
+  }
   for (uint32_t k = 0; k < fnzi_graph_main(exe->program)->ninputs; k++) {
     fnzi_stp_input *in = &exe->inputs[k];
     if (!is_held[in->memory] || in->in_state || !in->is_tensor || in->is_passed)

@@ -1,5 +1,6 @@
 /* registers.c - how a group walks over its elements, and which registers its slots have. */
 #include "engine/tile/tile.h"
+#include <stdlib.h>
 
 /* --- The walk -----------------------------------------------------------------------------------
  */
@@ -20,15 +21,11 @@ static void move_dim(fnzi_tile_program *t, uint32_t to, uint32_t from) {
     t->lanes[k].strides[to] = t->lanes[k].strides[from];
 }
 
-static int64_t distance(int64_t stride) {
-  return stride < 0 ? -stride : stride;
-}
-
 /* Compares strides of stores, then of loads: the shortest are innermost. */
 static bool runs_inside(const fnzi_tile_program *t, uint32_t a, uint32_t b) {
   for (int stores = 1; stores >= 0; stores--)
     for (uint32_t k = 0; k < t->nlanes; k++) {
-      int64_t x = distance(t->lanes[k].strides[a]), y = distance(t->lanes[k].strides[b]);
+      int64_t x = llabs(t->lanes[k].strides[a]), y = llabs(t->lanes[k].strides[b]);
       if (t->lanes[k].stores == stores && x != y)
         return x < y;
     }
@@ -224,21 +221,16 @@ static void choose_kind(fnzi_tile_program *t, uint32_t k) {
 
 /* --- Operands that are one element --------------------------------------------------------------
  */
-/* Whether an instruction takes one element of the slot as its operand, or does not read it. */
-static bool takes_one(const fnzi_tile_ins *ins, uint16_t slot, bool chained) {
-  bool reads = false;
-  for (uint32_t k = 0; k < ins->arity; k++)
-    reads = reads || ins->in[k] == slot;
-  return !reads || (ins->run_same && !chained);
-}
 
 /* Whether no instruction needs copies of the element. Results are not in its memory, which the
  * proof of the plan says: they would be read through another map. */
 static bool is_read_as_one(const fnzi_tile_program *t, const fnzi_tile_lane *lane) {
   for (uint32_t i = 0, end = 0; i < t->nins; i++) {
-    end = t->ins[i].chain ? i + t->ins[i].chain->count : end;
-    if (!takes_one(&t->ins[i], lane->slot, i < end))
-      return false;
+    const fnzi_tile_ins *ins = &t->ins[i];
+    end = ins->chain ? i + ins->chain->count : end;
+    for (uint32_t k = 0; k < ins->arity; k++)
+      if (ins->in[k] == lane->slot && (!ins->run_same || i < end))
+        return false;
   }
   return true;
 }
