@@ -45,14 +45,10 @@ static void print_float(const unsigned char *p, size_t bytes, bool brain) {
     printf("%.*g", bytes == 8 ? 17 : bytes == 4 ? 9 : 5, read_float(p, bytes, brain));
 }
 
-static void print_signed(const unsigned char *p, size_t bytes) {
-  uint64_t top = (uint64_t)1 << (8 * bytes - 1);
-  printf("%lld", (long long)((read_bits(p, bytes) ^ top) - top));
-}
-
 static void print_element(fnz_dtype dtype, const unsigned char *p) {
   const fnz_dtype_info *info = fnz_dtype_get_info(dtype);
   size_t bytes = info->bytes;
+  uint64_t top;
   switch (info->category) {
   case 'b':
     fputs(*p ? "true" : "false", stdout);
@@ -61,7 +57,8 @@ static void print_element(fnz_dtype dtype, const unsigned char *p) {
     printf("%llu", (unsigned long long)read_bits(p, bytes));
     return;
   case 'i':
-    print_signed(p, bytes);
+    top = (uint64_t)1 << (8 * bytes - 1);
+    printf("%lld", (long long)((read_bits(p, bytes) ^ top) - top));
     return;
   case 'c':
     print_float(p, bytes / 2, false);

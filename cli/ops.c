@@ -67,19 +67,15 @@ static bool is_pattern(const char *operand) {
   return strpbrk(operand, "*?[") != NULL;
 }
 
-/* The length of "ns::add" in "ns::add.Tensor". */
-static size_t base_length(const char *name) {
-  const char *colons = strstr(name, "::"), *base = colons ? colons + 2 : name;
-  return (size_t)(base - name) + strcspn(base, ".");
-}
-
 /* The name may be a pattern, or leave out the overload. */
 static bool has_name(const fnz_op *op, const char *operand) {
   const char *name = fnz_op_name(op);
   if (is_pattern(operand))
     return fnmatch(operand, name, 0) == 0;
+  const char *colons = strstr(name, "::"), *base = colons ? colons + 2 : name;
   size_t length = strlen(operand);
-  return strncmp(name, operand, length) == 0 && (!name[length] || length == base_length(name));
+  return strncmp(name, operand, length) == 0 &&
+         (!name[length] || name + length == base + strcspn(base, "."));
 }
 
 /* Filters that nothing can pass are mistakes. */

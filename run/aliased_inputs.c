@@ -112,17 +112,15 @@ bool fnzi_run_any_given(const fnzi_run_state *run, uint32_t k) {
   return false;
 }
 
-static bool has_no_data(const fnzi_run_state *run, const fnzi_run_binding *b) {
-  const fnzi_weight *weight = fnzi_weight_find(run->program, b->target);
-  bool is_weight = b->kind == FNZ_INPUT_PARAMETER || b->kind == FNZ_INPUT_BUFFER ||
-                   b->kind == FNZ_INPUT_CONSTANT;
-  return is_weight && (weight == NULL || weight->blob == NULL);
-}
-
 fnz_status fnzi_run_check_filled(fnzi_run_state *run, uint32_t k) {
   const fnzi_run_binding *b = &run->bindings[k];
   size_t bytes, filled = 0;
-  if (b->given != NULL || b->memory == NULL || b->memory->known == NULL || !has_no_data(run, b))
+  bool is_weight = b->kind == FNZ_INPUT_PARAMETER || b->kind == FNZ_INPUT_BUFFER ||
+                   b->kind == FNZ_INPUT_CONSTANT;
+  if (b->given != NULL || b->memory == NULL || b->memory->known == NULL || !is_weight)
+    return FNZ_OK;
+  const fnzi_weight *weight = fnzi_weight_find(run->program, b->target);
+  if (weight != NULL && weight->blob != NULL)
     return FNZ_OK;
   FNZ_TRY(fnzi_run_dense_bytes(run, b->geometry, &bytes));
   unsigned char *known = fnzi_resize(run->ctx, NULL, 0, bytes + 1);

@@ -50,24 +50,19 @@ bool fnzi_run_is_whole_memory(const fnz_program *p, const char *name) {
   return false;
 }
 
-/* An array is given for some weight of the blob. */
-static bool is_replaced(const fnzi_run_state *run, const fnzi_blob *blob) {
-  for (size_t k = 0; k < run->graph->ninputs; k++) {
-    const fnzi_run_binding *b = &run->bindings[k];
-    const fnzi_weight *w = b->given && b->target ? fnzi_weight_find(run->program, b->target) : NULL;
-    if (w && w->blob == blob)
-      return true;
-  }
-  return false;
-}
-
 /* Unknowns begin with the name of the first input that lies in the blob: inputs have one order in
  * all programs that are made of one. */
 static fnz_status blob_memory(fnzi_run_state *run, const fnzi_weight *weight,
                               fnzi_run_memory **out) {
   size_t bytes = fnzi_blob_bytes(weight->blob), item = fnzi_dtype(weight->geometry->dtype)->bytes;
   int64_t elements = (int64_t)(bytes / item + (bytes % item != 0));
-  if (run->options->borrows && !run->hashes && !is_replaced(run, weight->blob))
+  bool borrows = run->options->borrows && !run->hashes;
+  for (size_t k = 0; k < run->graph->ninputs && borrows; k++) { /* no array is given for it */
+    const fnzi_run_binding *b = &run->bindings[k];
+    const fnzi_weight *w = b->given && b->target ? fnzi_weight_find(run->program, b->target) : NULL;
+    borrows = !w || w->blob != weight->blob;
+  }
+  if (borrows)
     return fnzi_run_memory_borrow(run, fnzi_blob_data(weight->blob), bytes, out);
   if (run->hashes)
     return fnzi_run_memory_series(run, weight->geometry->dtype, elements,

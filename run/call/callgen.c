@@ -74,11 +74,6 @@ static bool is_result(const fnzi_param *p) {
   return !p->is_write;
 }
 
-static bool is_number(const fnzi_param *p) {
-  return !p->is_list && (p->type == FNZI_TYPE_SCALAR || p->type == FNZI_TYPE_BOOL ||
-                         p->type == FNZI_TYPE_INT || p->type == FNZI_TYPE_SYM_INT);
-}
-
 static bool has_function(const fnz_op *op) {
   const fnz_op *twin = fnz_op_functional_twin(op);
   if (!fnz_cpu_has_kernel(op) && !(twin && fnz_cpu_has_kernel(twin)))
@@ -86,10 +81,13 @@ static bool has_function(const fnz_op *op) {
   for (size_t i = 0; i < op->nparams; i++)
     if (!declared_as(&op->params[i]))
       return false;
-  for (size_t i = 0; i < op->nreturns; i++)
-    if (!is_number(&op->returns[i]) &&
-        (op->returns[i].type != FNZI_TYPE_TENSOR || (op->returns[i].is_list && op->nreturns != 1)))
+  for (size_t i = 0; i < op->nreturns; i++) {
+    const fnzi_param *r = &op->returns[i];
+    bool is_number = !r->is_list && (r->type == FNZI_TYPE_SCALAR || r->type == FNZI_TYPE_BOOL ||
+                                     r->type == FNZI_TYPE_INT || r->type == FNZI_TYPE_SYM_INT);
+    if (!is_number && (r->type != FNZI_TYPE_TENSOR || (r->is_list && op->nreturns != 1)))
       return false;
+  }
   return true;
 }
 

@@ -74,19 +74,15 @@ static bool fits(fnzi_type type, fnz_arg *arg) {
 
 /* --- Lists ------------------------------------------------------------------------------------ */
 
-static bool item_fits(const fnzi_param *p, fnz_arg *item) {
-  if (p->type == FNZI_TYPE_TENSOR && item->tag != FNZ_ARG_VALUE)
-    return p->item_optional && item->tag == FNZ_ARG_NONE;
-  return (p->item_optional && item->tag == FNZ_ARG_NONE) || fits(p->type, item);
-}
-
 static fnz_status convert_list(fnz_stack *stack, const fnz_op *op, const fnzi_param *p,
                                fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_LIST) {
     fnz_arg *items = NULL;
     for (uint32_t i = 0; i < arg->count; i++) {
       fnz_arg item = arg->u.list[i];
-      if (!item_fits(p, &item))
+      bool is_none = p->item_optional && item.tag == FNZ_ARG_NONE;
+      if (!is_none &&
+          (p->type == FNZI_TYPE_TENSOR ? item.tag != FNZ_ARG_VALUE : !fits(p->type, &item)))
         return refuse(stack->ctx, op, p, &item);
       if (item.tag == arg->u.list[i].tag)
         continue;
@@ -111,16 +107,6 @@ static fnz_status convert_list(fnz_stack *stack, const fnz_op *op, const fnzi_pa
 }
 
 /* --- Places ----------------------------------------------------------------------------------- */
-
-static fnz_status fill_default(fnz_stack *stack, const fnz_op *op, size_t i) {
-  const fnzi_param *p = &op->params[i];
-  stack->entries[i] = (fnzi_call_entry){NULL, NULL, NULL, false};
-  if (!p->has_default)
-    return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "", "%s: argument %s is missing; it is %s",
-                     op->name, p->name, op->schema);
-  stack->args[i] = p->default_value;
-  return FNZ_OK;
-}
 
 /* Puts named arguments into their places; missing ones are DEFAULT. */
 static fnz_status order(fnz_stack *stack, const fnz_op *op, size_t positional) {
@@ -164,17 +150,19 @@ fnz_status fnzi_call_stack_arrange(fnz_stack *stack, const fnz_op *op) {
   if (positional < stack->count)
     FNZ_TRY(order(stack, op, positional));
   for (size_t i = 0; i < op->nparams; i++) {
-    if (i >= stack->count || stack->args[i].tag == FNZ_ARG_DEFAULT)
-      FNZ_TRY(fill_default(stack, op, i));
-    else {
-      const fnzi_param *p = &op->params[i];
-      fnz_arg *arg = &stack->args[i];
-      if (arg->tag != FNZ_ARG_NONE || !p->optional) {
-        if (p->is_list || p->type == FNZI_TYPE_DIM_VECTOR)
-          FNZ_TRY(convert_list(stack, op, p, arg));
-        else if (!fits(p->type, arg))
-          return refuse(stack->ctx, op, p, arg);
-      }
+    const fnzi_param *p = &op->params[i];
+    fnz_arg *arg = &stack->args[i];
+    if (i >= stack->count || arg->tag == FNZ_ARG_DEFAULT) {
+      stack->entries[i] = (fnzi_call_entry){NULL, NULL, NULL, false};
+      if (!p->has_default)
+        return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "", "%s: argument %s is missing; it is %s",
+                         op->name, p->name, op->schema);
+      *arg = p->default_value;
+    } else if (arg->tag != FNZ_ARG_NONE || !p->optional) {
+      if (p->is_list || p->type == FNZI_TYPE_DIM_VECTOR)
+        FNZ_TRY(convert_list(stack, op, p, arg));
+      else if (!fits(p->type, arg))
+        return refuse(stack->ctx, op, p, arg);
     }
   }
   stack->count = op->nparams;

@@ -4,23 +4,18 @@
 
 /* --- Geometries ------------------------------------------------------------------------------- */
 
-/* As in programs, a size of 0 counts as 1, so that no product of sizes leaves 64 bits. */
-static bool sizes_fit(const fnzi_eag_window *w) {
-  int64_t numel = 1;
-  for (uint32_t d = 0; d < w->rank; d++)
-    if (w->sizes[d] < 0 || w->strides[d] < 0 ||
-        !fnzi_mul_i64(numel, w->sizes[d] == 0 ? 1 : w->sizes[d], &numel))
-      return false;
-  return w->offset >= 0;
-}
-
 /* Holds for the windows of all rules: no tensor reaches over the end of its memory. */
 static fnz_status check_window(fnzi_eag_interp *in, const fnzi_run_memory *memory,
                                const fnzi_eag_window *w) {
   size_t cell = in->run.backend->cell_bytes(in->run.backend->self, w->dtype);
   fnz_geometry g = fnzi_eag_window_geometry(w);
-  int64_t low, high;
-  if (!sizes_fit(w) || !fnzi_extent(&g, &low, &high))
+  int64_t numel = 1, low, high;
+  bool fits = w->offset >= 0;
+  /* As in programs, a size of 0 counts as 1, so that no product of sizes leaves 64 bits. */
+  for (uint32_t d = 0; d < w->rank && fits; d++)
+    fits = w->sizes[d] >= 0 && w->strides[d] >= 0 &&
+           fnzi_mul_i64(numel, w->sizes[d] == 0 ? 1 : w->sizes[d], &numel);
+  if (!fits || !fnzi_extent(&g, &low, &high))
     return fnzi_fail(in->run.ctx, FNZ_CLASS_OVERFLOW, "", "the sizes of a tensor leave 64 bits");
   if (low >= 0 && (size_t)high <= memory->bytes / cell)
     return FNZ_OK;
@@ -39,29 +34,20 @@ static void set_geometry(const fnzi_eag_window *w, int64_t *numbers, fnz_geometr
 
 /* --- Tensors ---------------------------------------------------------------------------------- */
 
-/* A tensor that has ended, else a new one: a loop does not need more memory with each iteration. */
-static fnz_status take_tensor(fnzi_eag_interp *in, uint32_t rank, fnzi_eag_tensor **out) {
-  fnzi_eag_tensor *t = in->spare[rank];
-  *out = t;
-  if (t != NULL) {
-    in->spare[rank] = t->spare;
-    *t = (fnzi_eag_tensor){.own = t->own, .numbers = t->numbers, .room = rank};
-    return FNZ_OK;
-  }
-  FNZI_NEW(&in->run.arena, 1, &t);
-  FNZI_NEW(&in->run.arena, 1, &t->own);
-  FNZI_NEW(&in->run.arena, 2 * (size_t)rank, &t->numbers);
-  FNZI_PUSH(in->run.ctx, &in->all, t);
-  t->room = rank;
-  *out = t;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_eag_tensor_create(fnzi_eag_interp *in, fnzi_run_memory *memory,
                                   const fnzi_eag_window *w, fnzi_eag_tensor **out) {
-  fnzi_eag_tensor *t;
+  fnzi_eag_tensor *t = in->spare[w->rank]; /* it has ended: iterations of a loop share memory */
   FNZ_TRY(check_window(in, memory, w));
-  FNZ_TRY(take_tensor(in, w->rank, &t));
+  if (t != NULL) {
+    in->spare[w->rank] = t->spare;
+    *t = (fnzi_eag_tensor){.own = t->own, .numbers = t->numbers, .room = w->rank};
+  } else {
+    FNZI_NEW(&in->run.arena, 1, &t);
+    FNZI_NEW(&in->run.arena, 1, &t->own);
+    FNZI_NEW(&in->run.arena, 2 * (size_t)w->rank, &t->numbers);
+    FNZI_PUSH(in->run.ctx, &in->all, t);
+    t->room = w->rank;
+  }
   set_geometry(w, t->numbers, t->own);
   t->g = t->own;
   t->memory = memory;

@@ -288,11 +288,6 @@ static fnz_status contiguous(fnzi_eag_op *s, fnzi_eag_window *w) {
   return FNZ_OK;
 }
 
-static bool flag(const fnzi_eag_op *s, const char *name) {
-  int i = fnzi_op_param(s->op, name);
-  return i >= 0 && fnzi_eag_op_int(s, (size_t)i, 0) != 0;
-}
-
 /* The format that eager suggests for a tensor: channels-last when each stride, from the channels
  * over the last dimension to the first, covers the dimensions before. */
 static int64_t suggested_format(const fnzi_eag_window *w) {
@@ -311,13 +306,14 @@ static int64_t suggested_format(const fnzi_eag_window *w) {
 
 /* `to`: self when neither dtype nor format change, unless copy=True. */
 static fnz_status convert(fnzi_eag_op *s, fnzi_eag_window *w, fnz_dtype dtype) {
-  int at = fnzi_op_param(s->op, "memory_format");
+  int at = fnzi_op_param(s->op, "memory_format"), copy = fnzi_op_param(s->op, "copy");
+  bool copies = copy >= 0 && fnzi_eag_op_int(s, (size_t)copy, 0) != 0;
   int64_t strides[FNZ_MAX_RANK];
   int64_t format = at < 0 ? FORMAT_PRESERVE : fnzi_eag_op_int(s, (size_t)at, FORMAT_PRESERVE);
   if (format != FORMAT_PRESERVE)
     FNZ_TRY(format_strides(s, w, format, strides));
   bool stays = format == FORMAT_PRESERVE || format == suggested_format(w);
-  if (dtype == w->dtype && stays && !flag(s, "copy"))
+  if (dtype == w->dtype && stays && !copies)
     return fnzi_eag_view_itself(s, w);
   s->outcome = dtype == w->dtype ? FNZI_EAG_COPY : FNZI_EAG_CAST;
   w->is_conj = w->is_neg = false;

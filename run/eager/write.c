@@ -184,19 +184,15 @@ static fnz_status hold(looping *l, fnz_handle value) {
   return FNZ_OK;
 }
 
-/* The tensor that the elements of an operand are read from. */
-static const fnzi_eag_tensor *read_from(const looping *l, const fnzi_eag_tensor *operand) {
-  for (size_t i = 0; i < l->twin->nparams; i++)
-    if (l->copies[i] && fnzi_eag_tensor_of(l->s->in, l->args[i].u.value) == operand)
-      return l->copies[i];
-  return operand;
-}
-
 static fnz_status element_value(void *user, fnz_arg *arg) {
   looping *l = user;
   fnzi_eag_tensor *element, *operand;
   FNZ_TRY(fnzi_eag_op_tensor(l->s, arg, &operand));
-  FNZ_TRY(write_element_of(l, read_from(l, operand), &element));
+  const fnzi_eag_tensor *from = operand; /* or its copy */
+  for (size_t i = 0; i < l->twin->nparams && from == operand; i++)
+    if (l->copies[i] && fnzi_eag_tensor_of(l->s->in, l->args[i].u.value) == operand)
+      from = l->copies[i];
+  FNZ_TRY(write_element_of(l, from, &element));
   FNZ_TRY(fnzi_eag_tensor_value(l->s->in, element, &arg->u.value));
   element->memory->users--;
   element->cached = 0;

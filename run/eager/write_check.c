@@ -313,19 +313,15 @@ bool fnzi_eag_reads_first(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *arg
   return is_read_first(&c, target->g, operand->g);
 }
 
-static const fnzi_param *written_as(const fnzi_eag_op *s, const fnzi_eag_tensor *target) {
-  for (size_t i = 0; i < s->op->nparams; i++)
-    if (s->op->params[i].is_write && s->args[i].tag == FNZ_ARG_VALUE &&
-        fnzi_eag_tensor_of(s->in, s->args[i].u.value) == target)
-      return &s->op->params[i];
-  return NULL;
-}
-
 /* An operator that is not elementwise reads places of a target that it has written, if the target
  * is an operand more often than eager expects. */
 static fnz_status check_reads(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
                               const fnzi_eag_tensor *target, bool resized) {
-  const fnzi_param *written = written_as(s, target);
+  const fnzi_param *written = NULL; /* the parameter of the target */
+  for (size_t i = 0; i < s->op->nparams && !written; i++)
+    if (s->op->params[i].is_write && s->args[i].tag == FNZ_ARG_VALUE &&
+        fnzi_eag_tensor_of(s->in, s->args[i].u.value) == target)
+      written = &s->op->params[i];
   const fnz_arg *last = &args[twin->nparams - 1];
   size_t reads = 0;
   if (is_elementwise(twin) || is_fill(twin) || written == NULL ||

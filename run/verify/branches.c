@@ -24,21 +24,16 @@ bool fnzi_ver_branches_next(fnzi_ver_branches *b) {
   return ++b->current < b->list.count;
 }
 
-/* Returns whether the current run flips the predicate of an entry: the entry of this run, or one
- * that was flipped in the run that met it. */
-static bool is_flipped(const fnzi_ver_branches *b, size_t entry) {
-  size_t at = b->current;
-  while (at != 0 && at != entry)
-    at = b->list.data[at].flipped_with;
-  return at == entry;
-}
-
 fnz_status fnzi_ver_branches_decide(void *user, const fnzi_run_state *run, uint64_t predicate,
                                     bool *taken) {
   fnzi_ver_branches *b = user;
   uint64_t entry, *key;
   if (fnzi_map_get(&b->known, &predicate, sizeof predicate, &entry)) {
-    *taken = *taken != (entry != 0 && is_flipped(b, entry));
+    /* A run flips the predicate of its own entry, and all that were flipped when that was met. */
+    size_t at = b->current;
+    while (at != 0 && at != entry)
+      at = b->list.data[at].flipped_with;
+    *taken = *taken != (entry != 0 && at == entry);
     return FNZ_OK;
   }
   bool has_room = b->list.count < MOST_RUNS;

@@ -106,10 +106,6 @@ static const fnzi_node *find_op(const fnz_program *p, bool (*is)(const fnz_op *o
   return NULL;
 }
 
-static bool any_op(const fnz_program *p, bool (*is)(const fnz_op *op)) {
-  return find_op(p, is) != NULL;
-}
-
 /* Some blob has weights of several dtypes. */
 static fnz_status has_mixed_blobs(fnz_context *ctx, const fnz_program *p, bool *out) {
   fnzi_map dtypes;
@@ -143,8 +139,8 @@ static bool has_mixed_inputs(const fnz_program *p) {
 
 fnz_status fnzi_ver_needs_bytes(fnz_context *ctx, const fnz_program *a, const fnz_program *b,
                                 bool *out) {
-  *out =
-      any_op(a, is_byte_op) || any_op(b, is_byte_op) || has_mixed_inputs(a) || has_mixed_inputs(b);
+  *out = find_op(a, is_byte_op) || find_op(b, is_byte_op) || has_mixed_inputs(a) ||
+         has_mixed_inputs(b);
   FNZ_TRY(has_mixed_blobs(ctx, a, out));
   return has_mixed_blobs(ctx, b, out);
 }

@@ -38,18 +38,16 @@ typedef struct saying {
   fnzi_map targets;        /* target -> input */
 } saying;
 
-/* An output that says nothing is a value of its own, or the very input whose value it is. */
-static fnzi_ver_sight own_sight(const saying *a, uint64_t value) {
-  const fnzi_value *v = &a->graph->values.data[value];
-  if (a->input_of[value] != 0)
-    return a->s->inputs[a->input_of[value] - 1];
-  return (fnzi_ver_sight){v, v, v->geometry, NULL, fnzi_is_hop(&a->graph->nodes.data[v->node])};
-}
-
 /* An output with memory of its own; one that others name as theirs has a window. */
 static fnzi_ver_sight new_sight(const saying *a, size_t k) {
   const fnz_output_spec *spec = &a->s->program->outputs[k];
-  fnzi_ver_sight own = own_sight(a, a->graph->outputs[k].u.value);
+  uint64_t value = a->graph->outputs[k].u.value;
+  const fnzi_value *v = &a->graph->values.data[value];
+  /* An output that says nothing is a value of its own, or the very input whose value it is. */
+  fnzi_ver_sight own =
+      a->input_of[value] != 0
+          ? a->s->inputs[a->input_of[value] - 1]
+          : (fnzi_ver_sight){v, v, v->geometry, NULL, fnzi_is_hop(&a->graph->nodes.data[v->node])};
   return spec->window == NULL ? own
                               : (fnzi_ver_sight){spec, spec, spec->window, NULL, own.may_share};
 }
@@ -110,29 +108,25 @@ static fnz_status say_inputs(saying *a) {
 
 /* A final value gives its input sizes, strides and offset, and other memory if it is set. That the
  * value is negated or conjugated says nothing of the input. */
-static fnz_status say_final(const saying *a, fnzi_arena *arena, size_t k, fnzi_ver_sight *input) {
-  const fnz_output_spec *spec = &a->s->program->outputs[k];
-  fnz_geometry *g;
-  if (spec->set)
-    input->memory = a->outputs[k].memory;
-  if (!spec->metadata || !input->g)
-    return FNZ_OK;
-  FNZI_NEW(arena, 1, &g);
-  *g = *a->outputs[k].g;
-  g->is_conj = input->g->is_conj;
-  g->is_neg = input->g->is_neg;
-  input->g = g;
-  return FNZ_OK;
-}
-
 static fnz_status say_finals(const saying *a, fnzi_arena *arena) {
   for (size_t k = 0; k < a->graph->noutputs; k++) {
     const fnz_output_spec *spec = &a->s->program->outputs[k];
     uint64_t input;
-    if (spec->kind != FNZ_OUTPUT_MEMORY_MUTATION && fnzi_output_is_mutation(spec) &&
-        a->outputs[k].tensor != NULL && spec->target != NULL &&
-        fnzi_map_get(&a->targets, spec->target, strlen(spec->target), &input))
-      FNZ_TRY(say_final(a, arena, k, &a->s->inputs[input]));
+    fnz_geometry *g;
+    if (spec->kind == FNZ_OUTPUT_MEMORY_MUTATION || !fnzi_output_is_mutation(spec) ||
+        a->outputs[k].tensor == NULL || spec->target == NULL ||
+        !fnzi_map_get(&a->targets, spec->target, strlen(spec->target), &input))
+      continue;
+    fnzi_ver_sight *to = &a->s->inputs[input];
+    if (spec->set)
+      to->memory = a->outputs[k].memory;
+    if (!spec->metadata || !to->g)
+      continue;
+    FNZI_NEW(arena, 1, &g);
+    *g = *a->outputs[k].g;
+    g->is_conj = to->g->is_conj;
+    g->is_neg = to->g->is_neg;
+    to->g = g;
   }
   return FNZ_OK;
 }
