@@ -131,17 +131,6 @@ static fnz_status do_step(fnzi_dec_steps *s, const fnz_request *from, fnzi_krn_a
   return status;
 }
 
-static fnz_status keep_all(fnzi_dec_steps *s, fnzi_krn_array *const *made, size_t count) {
-  fnz_status status = FNZ_OK;
-  for (size_t i = 0; i < count; i++) {
-    if (status == FNZ_OK && made[i])
-      status = keep(s, made[i]);
-    if (status != FNZ_OK)
-      fnzi_krn_array_release(s->call->ctx, made[i]);
-  }
-  return status;
-}
-
 static void step_into(fnzi_dec_steps *s, const fnz_request *from, fnzi_krn_array **out,
                       size_t count) {
   enum { MOST = 64 };
@@ -153,8 +142,13 @@ static void step_into(fnzi_dec_steps *s, const fnz_request *from, fnzi_krn_array
   if (s->status != FNZ_OK)
     return;
   s->status = do_step(s, from, made, room, &n);
-  if (s->status == FNZ_OK)
-    s->status = keep_all(s, made, n);
+  const size_t owned = s->status == FNZ_OK ? n : 0;
+  for (size_t i = 0; i < owned; i++) {
+    if (s->status == FNZ_OK && made[i])
+      s->status = keep(s, made[i]);
+    if (s->status != FNZ_OK)
+      fnzi_krn_array_release(s->call->ctx, made[i]);
+  }
   if (s->status == FNZ_OK && n < count)
     fnzi_dec_refuse(s, FNZ_CLASS_INTERNAL, "%s has %zu results, %zu are needed", from->op->name, n,
                     count);

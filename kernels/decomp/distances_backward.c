@@ -4,21 +4,8 @@
 
 #include <math.h>
 
-static fnzi_krn_array *absolute(fnzi_dec_steps *s, fnzi_krn_array *a) {
-  return STEP(abs, V(a));
-}
-
-static fnzi_krn_array *sign_of(fnzi_dec_steps *s, fnzi_krn_array *a) {
-  return STEP(sign, V(a));
-}
-
 static fnzi_krn_array *power(fnzi_dec_steps *s, fnzi_krn_array *a, double p) {
   return STEP(pow__Tensor_Scalar, V(a), F(p));
-}
-
-static fnzi_krn_array *distances_zeroed(fnzi_dec_steps *s, fnzi_krn_array *a,
-                                        fnzi_krn_array *where) {
-  return STEP(masked_fill__Scalar, V(a), V(where), I(0));
 }
 
 /* The gradient of |apart|_p, all of sizes that broadcast; 0 where the distance is. */
@@ -28,17 +15,17 @@ static fnzi_krn_array *along(fnzi_dec_steps *s, fnzi_krn_array *apart, fnzi_krn_
   if (p == 0)
     return STEP(zeros_like, V(apart));
   if (p == 1)
-    return MUL(grad, sign_of(s, apart));
+    return MUL(grad, STEP(sign, V(apart)));
   if (isinf(p)) {
-    fnzi_krn_array *most = STEP(eq__Tensor, V(absolute(s, apart)), V(dist));
-    return MUL(MUL(grad, sign_of(s, apart)), most);
+    fnzi_krn_array *most = STEP(eq__Tensor, V(STEP(abs, V(apart))), V(dist));
+    return MUL(MUL(grad, STEP(sign, V(apart))), most);
   }
   if (p == 2)
-    return distances_zeroed(s, DIV(MUL(grad, apart), dist), none);
-  fnzi_krn_array *rise = MUL(sign_of(s, apart), power(s, absolute(s, apart), p - 1));
+    return ZEROED(DIV(MUL(grad, apart), dist), none);
+  fnzi_krn_array *rise = MUL(STEP(sign, V(apart)), power(s, STEP(abs, V(apart)), p - 1));
   if (p < 1)
-    rise = distances_zeroed(s, rise, STEP(eq__Scalar, V(apart), I(0)));
-  return distances_zeroed(s, DIV(MUL(rise, grad), power(s, dist, p - 1)), none);
+    rise = ZEROED(rise, STEP(eq__Scalar, V(apart), I(0)));
+  return ZEROED(DIV(MUL(rise, grad), power(s, dist, p - 1)), none);
 }
 
 static double order_of(fnzi_dec_steps *s) {

@@ -121,19 +121,16 @@ static array *whole_again(fnzi_dec_steps *s, array *blocked, const array *like) 
               fnzi_dec_ints(s, like ? like->geometry.sizes : NULL, fnzi_dec_array_rank(like)));
 }
 
-static int64_t floor_of(int64_t size, int64_t block) {
-  return size / block - (size % block != 0 && block < 0);
-}
-
 /* One place for each block. */
 static array *by_blocks(fnzi_dec_steps *s, array *chosen, const array *x, const blocks *b) {
   int64_t sizes[FNZ_MAX_RANK], rank = fnzi_dec_array_rank(x);
   for (int64_t d = 0; s->status == FNZ_OK && d < rank; d++) {
-    if (b->given[d] == 0)
+    const int64_t size = fnzi_dec_array_size(x, d), block = b->given[d];
+    if (block == 0)
       fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "block_size %lld is 0; it must be positive",
                       (long long)d);
     else
-      sizes[d] = floor_of(fnzi_dec_array_size(x, d), b->given[d]);
+      sizes[d] = size / block - (size % block != 0 && block < 0); /* rounded down */
   }
   return s->status == FNZ_OK ? fnzi_dec_reshaped(s, chosen, sizes, (size_t)rank) : NULL;
 }

@@ -57,11 +57,6 @@ static void find_seen(const axis *a, int64_t i, int64_t *from, int64_t *to) {
   *to = within(a, center + support + 0.5);
 }
 
-static void put(fnz_dtype dtype, void *data, int64_t at, double value) {
-  fnzi_krn_convert_one(dtype, (char *)data + (size_t)at * fnzi_dtype(dtype)->bytes, FNZ_F64,
-                       &value);
-}
-
 /* A size that stays is not filtered, whatever factor is given. */
 static fnzi_krn_array *weights(fnzi_dec_steps *s, const axis *a, fnz_dtype dtype) {
   if (a->in == a->out)
@@ -69,7 +64,7 @@ static fnzi_krn_array *weights(fnzi_dec_steps *s, const axis *a, fnz_dtype dtype
   fnzi_krn_array *w = STEP(zeros, INTS(a->out, a->in), DTYPE(dtype));
   if (w && fnzi_dec_can_look(s)) {
     /* Row i has the weights of all elements of the input for element i of the result. */
-    void *data = fnzi_krn_array_data(w);
+    char *data = (char *)fnzi_krn_array_data(w);
     double wide = wide_of(a);
     for (int64_t i = 0; i < a->out; i++) {
       double center = center_of(a, i), sum = 0;
@@ -77,8 +72,11 @@ static fnzi_krn_array *weights(fnzi_dec_steps *s, const axis *a, fnz_dtype dtype
       find_seen(a, i, &from, &to);
       for (int64_t k = from; k < to; k++)
         sum += a->filter(((double)k - center + 0.5) / wide);
-      for (int64_t k = from; k < to && sum != 0; k++)
-        put(dtype, data, i * a->in + k, a->filter(((double)k - center + 0.5) / wide) / sum);
+      for (int64_t k = from; k < to && sum != 0; k++) {
+        const double weight = a->filter(((double)k - center + 0.5) / wide) / sum;
+        char *cell = data + (size_t)(i * a->in + k) * fnzi_dtype(dtype)->bytes;
+        fnzi_krn_convert_one(dtype, cell, FNZ_F64, &weight);
+      }
     }
   }
   return w;

@@ -7,37 +7,25 @@ static bool is_asked(uint32_t which, size_t i) {
   return i < 32 && (which >> i & 1);
 }
 
-static fnz_status check_alike(const fnzi_mem_job *job, const fnz_arg *args, size_t i) {
-  const fnzi_krn_array *first = fnzi_krn_arg_array(&args[0]), *a = fnzi_krn_arg_array(&args[i]);
-  const fnzi_param *params = job->route->via->params;
-  if (!first || !a || a->geometry.dtype == first->geometry.dtype)
-    return FNZ_OK;
-  return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is %s, but %s is %s; both must be the same",
-                           params[i].name, fnzi_dtype(a->geometry.dtype)->name, params[0].name,
-                           fnzi_dtype(first->geometry.dtype)->name);
-}
-
 fnz_status fnzi_mem_job_check_types(const fnzi_mem_job *job, const fnz_arg *args) {
   const fnzi_mem_route *route = job->route;
   if (!(route->alike | route->not_bool | route->floats))
     return FNZ_OK;
+  const fnzi_param *params = route->via->params;
+  const fnzi_krn_array *first = fnzi_krn_arg_array(&args[0]);
   for (size_t i = 0; i < route->via->nparams; i++) {
-    if (is_asked(route->alike, i))
-      FNZ_TRY(check_alike(job, args, i));
-    if (is_asked(route->not_bool, i)) {
-      const fnzi_krn_array *a = fnzi_krn_arg_array(&args[i]);
-      if (!(a ? a->geometry.dtype != FNZ_BOOL : args[i].tag != FNZ_ARG_BOOL))
-        return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE,
-                                 "%s is bool; convert it, or use a logical operator",
-                                 job->route->via->params[i].name);
-    }
-    if (is_asked(route->floats, i)) {
-      const fnzi_krn_array *a = fnzi_krn_arg_array(&args[i]);
-      if (a && !fnzi_is_float(a->geometry.dtype))
-        return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is %s; cast it to a floating-point type",
-                                 job->route->via->params[i].name,
-                                 fnzi_dtype(a->geometry.dtype)->name);
-    }
+    const fnzi_krn_array *a = fnzi_krn_arg_array(&args[i]);
+    if (is_asked(route->alike, i) && first && a && a->geometry.dtype != first->geometry.dtype)
+      return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is %s, but %s is %s; both must be the same",
+                               params[i].name, fnzi_dtype(a->geometry.dtype)->name, params[0].name,
+                               fnzi_dtype(first->geometry.dtype)->name);
+    if (is_asked(route->not_bool, i) &&
+        (a ? a->geometry.dtype == FNZ_BOOL : args[i].tag == FNZ_ARG_BOOL))
+      return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE,
+                               "%s is bool; convert it, or use a logical operator", params[i].name);
+    if (is_asked(route->floats, i) && a && !fnzi_is_float(a->geometry.dtype))
+      return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is %s; cast it to a floating-point type",
+                               params[i].name, fnzi_dtype(a->geometry.dtype)->name);
   }
   return FNZ_OK;
 }

@@ -88,12 +88,6 @@ static bool shortcut_take_args(const fnzi_mem_job *job, const fnz_geometry *like
   return true;
 }
 
-static shortcut *place_for(fnzi_mem_shortcuts *all) {
-  if (all->count < MOST_SHORTCUTS)
-    return &all->kept[all->count++];
-  return &all->kept[all->next++ % MOST_SHORTCUTS];
-}
-
 void fnzi_mem_shortcut_learn(fnzi_mem_job *job, const fnzi_krn_call *call) {
   fnzi_mem_route *route = job->m->routes ? fnzi_mem_route_known(job->m, job->op) : NULL;
   shortcut s = {.target = -1, .nargs = (uint8_t)job->op->nparams};
@@ -115,8 +109,9 @@ void fnzi_mem_shortcut_learn(fnzi_mem_job *job, const fnzi_krn_call *call) {
   if (!route->shortcuts &&
       fnzi_arena_alloc(&job->m->lasting, 1, sizeof(fnzi_mem_shortcuts), &room) == FNZ_OK)
     route->shortcuts = room;
-  if (route->shortcuts)
-    *place_for(route->shortcuts) = s;
+  fnzi_mem_shortcuts *all = route->shortcuts;
+  if (all)
+    all->kept[all->count < MOST_SHORTCUTS ? all->count++ : all->next++ % MOST_SHORTCUTS] = s;
 }
 
 /* --- Taking ----------------------------------------------------------------------------------- */
@@ -139,19 +134,10 @@ static bool is_apart(const shortcut *s, const fnz_request *request, const fnzi_k
   return true;
 }
 
-/* A number in each place of a chunk. */
-static void repeat(const void *number, size_t cell, int64_t count, void *out) {
-  for (int64_t i = 0; i < count; i++)
-    memcpy((char *)out + (size_t)i * cell, number, cell);
-}
-
-static int64_t cell_of(fnz_dtype dtype) {
-  return (int64_t)fnzi_dtype(dtype)->bytes;
-}
-
 static void convert(const fnzi_meta_point_code *code, fnz_dtype to, void *dst, fnz_dtype from,
                     const void *src, int64_t count) {
-  const fnzi_krn_conversion c = {to, from, cell_of(to), cell_of(from)};
+  const fnzi_krn_conversion c = {to, from, (int64_t)fnzi_dtype(to)->bytes,
+                                 (int64_t)fnzi_dtype(from)->bytes};
   if (code->keeps)
     fnzi_krn_convert_kept(&c, dst, src, count);
   else
@@ -183,11 +169,10 @@ static void run(const fnzi_meta_point_code *code, const fnz_request *request,
   double room[FNZI_POINT_OPERANDS][2 * FNZI_POINT_CHUNK];
   const void *in[FNZI_POINT_OPERANDS];
   int64_t count = fnzi_krn_array_numel(out);
-  size_t cell = fnzi_dtype(code->compute)->bytes;
-  for (uint32_t k = 0; k < code->arity; k++)
-    if (code->in[k].arg < 0)
-      repeat(code->in[k].number, fnzi_dtype(code->class_dtype)->bytes,
-             count < FNZI_POINT_CHUNK ? count : FNZI_POINT_CHUNK, room[k]);
+  size_t cell = fnzi_dtype(code->compute)->bytes, wide = fnzi_dtype(code->class_dtype)->bytes;
+  for (uint32_t k = 0; k < code->arity; k++) /* a number is repeated for a chunk */
+    for (int64_t i = 0; code->in[k].arg < 0 && i < count && i < FNZI_POINT_CHUNK; i++)
+      memcpy((char *)room[k] + (size_t)i * wide, code->in[k].number, wide);
   for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK) {
     int64_t n = count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK;
     for (uint32_t k = 0; k < code->arity; k++) {

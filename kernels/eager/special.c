@@ -250,14 +250,6 @@ static const struct {
     {FNZI_ATEN_view_copy, fnzi_serve_compute},
 };
 
-static fnzi_serve_fn *serve_of(const fnz_op *op) {
-  const uint16_t place = fnzi_op_place(op);
-  for (size_t i = 0; i < sizeof functional / sizeof *functional; i++)
-    if (functional[i].op == place)
-      return functional[i].serve;
-  return NULL;
-}
-
 static fnzi_serve_fn *serve_of_kind(fnzi_mutation_kind kind) {
   switch (kind) {
   case FNZI_MUTATION_WINDOWS:
@@ -283,8 +275,9 @@ static fnzi_serve_fn *serve_of_kind(fnzi_mutation_kind kind) {
 
 bool fnzi_mem_route_special(const fnz_op *op, fnzi_mem_route *route) {
   fnzi_serve_fn *serve = serve_of_kind(fnzi_mutation_find(op));
-  if (!serve)
-    serve = serve_of(op);
+  for (size_t i = 0; i < sizeof functional / sizeof *functional && !serve; i++)
+    if (functional[i].op == fnzi_op_place(op))
+      serve = functional[i].serve;
   if (serve)
     route->serve = serve;
   return serve != NULL;

@@ -243,19 +243,16 @@ static fnz_status store_all(writing *w, fnzi_krn_array *const *results) {
 }
 
 /* --- Results ----------------------------------------------------------------------------- */
-/* The argument that a result is; NULL for a result of its own, which may be a view. */
-static const fnz_arg *write_written_as(const fnzi_mem_job *job, uint32_t alias) {
-  for (size_t i = 0; alias && i < job->op->nparams; i++)
-    if (job->op->params[i].is_write && job->op->params[i].alias == alias)
-      return &job->args[i];
-  return NULL;
-}
 
 fnz_status fnzi_mem_job_give_returns(fnzi_mem_job *job, fnzi_krn_array *const *plain,
                                      size_t nplain) {
   size_t at = 0;
   for (size_t i = 0; i < job->op->nreturns; i++) {
-    const fnz_arg *written = write_written_as(job, job->op->returns[i].alias);
+    const uint32_t alias = job->op->returns[i].alias;
+    const fnz_arg *written = NULL; /* the argument that the result is; others may be views */
+    for (size_t k = 0; alias && !written && k < job->op->nparams; k++)
+      if (job->op->params[k].is_write && job->op->params[k].alias == alias)
+        written = &job->args[k];
     size_t rest = job->op->returns[i].is_list ? nplain : at + 1;
     if (written) {
       const fnz_arg *items = written->tag == FNZ_ARG_LIST ? written->u.list : written;

@@ -23,10 +23,6 @@ static fnz_status malformed(const reader *r) {
                               "the equation is not well formed before '%s'", r->at);
 }
 
-static uint8_t label_of(char c) {
-  return (uint8_t)(c <= 'Z' ? c - 'A' : c - 'a' + 26);
-}
-
 static fnz_status read_term(reader *r, term *t) {
   while (*r->at && *r->at != ',' && strncmp(r->at, "->", 2) != 0) {
     if (*r->at == ' ') {
@@ -36,7 +32,8 @@ static fnz_status read_term(reader *r, term *t) {
       if (t->count == MAX_ITEMS || (dots && t->has_ellipsis) || (!dots && !fnzi_is_letter(*r->at)))
         return malformed(r);
       t->has_ellipsis = t->has_ellipsis || dots;
-      t->items[t->count++] = dots ? ELLIPSIS : label_of(*r->at);
+      const char c = *r->at; /* a label: A is 0, a is 26 */
+      t->items[t->count++] = dots ? ELLIPSIS : (uint8_t)(c <= 'Z' ? c - 'A' : c - 'a' + 26);
       r->at += dots ? 3 : 1;
     }
   }

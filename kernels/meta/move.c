@@ -115,15 +115,6 @@ fnz_status fnzi_shape_stack(fnzi_krn_call *call) {
 }
 
 /* --- Repeating and padding --------------------------------------------------------------- */
-static fnz_status multiply(const fnzi_krn_call *call, int64_t a, int64_t b, int64_t *out) {
-  if (b < 0)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "repeats must not be negative, got %lld",
-                                (long long)b);
-  if (!fnzi_mul_i64(a, b, out))
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "%lld times %lld leaves 64 bits",
-                                (long long)a, (long long)b);
-  return FNZ_OK;
-}
 
 /* Sizes have leading ones where there are fewer of them. */
 fnz_status fnzi_shape_repeat(fnzi_krn_call *call) {
@@ -135,8 +126,15 @@ fnz_status fnzi_shape_repeat(fnzi_krn_call *call) {
   if (count < self->rank || count > FNZ_MAX_RANK)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%zu repeats for a tensor of rank %u",
                                 count, self->rank);
-  for (size_t i = 0, ahead = count - self->rank; i < count; i++)
-    FNZ_TRY(multiply(call, i < ahead ? 1 : self->sizes[i - ahead], repeats[i], &sizes[i]));
+  for (size_t i = 0, ahead = count - self->rank; i < count; i++) {
+    const int64_t size = i < ahead ? 1 : self->sizes[i - ahead];
+    if (repeats[i] < 0)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "repeats must not be negative, got %lld",
+                                  (long long)repeats[i]);
+    if (!fnzi_mul_i64(size, repeats[i], &sizes[i]))
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "%lld times %lld leaves 64 bits",
+                                  (long long)size, (long long)repeats[i]);
+  }
   return fnzi_shape_add(call, self->dtype, (uint32_t)count, sizes, NULL);
 }
 

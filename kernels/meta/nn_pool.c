@@ -72,18 +72,15 @@ fnz_status fnzi_meta_pool_read(fnzi_krn_call *call, fnzi_meta_pool *out) {
   return FNZ_OK;
 }
 
-static int64_t size_from_end(const fnz_geometry *g, uint32_t i) {
-  return i <= g->rank ? g->sizes[g->rank - i] : 0;
-}
-
 /* An output size of None keeps the input's. */
 fnz_status fnzi_meta_pool_read_adaptive(fnzi_krn_call *call, fnzi_meta_pool *out) {
   FNZ_TRY(open_image(call, out));
-  if (fnzi_op_param(call->op, "output_size") < 0) /* in backward operators, the gradient has the
-                                                     size */
-    for (uint32_t i = 0; i < out->spatial; i++)
-      out->out[i] = size_from_end(fnzi_krn_call_geometry(call, 0), out->spatial - i);
-  else
+  const bool is_backward = fnzi_op_param(call->op, "output_size") < 0;
+  const fnz_geometry *g =
+      fnzi_krn_call_geometry(call, 0); /* of the gradient in a backward operator */
+  for (uint32_t i = out->spatial; is_backward && i > 0; i--)
+    out->out[out->spatial - i] = i <= g->rank ? g->sizes[g->rank - i] : 0;
+  if (!is_backward)
     FNZ_TRY(fnzi_krn_named_ints_of(call, "output_size", out->spatial, 1, out->out));
   for (uint32_t i = 0; i < out->spatial; i++)
     if (out->out[i] < 0 || out->in[i] < 1)

@@ -1,20 +1,15 @@
 /* reduce.c - shape rules of operators that make one element of many, and of running sums. */
 #include "kernels/meta/meta.h"
 
-/* An empty list of dimensions is none of them for any and all, and all of them for everyone else.
- */
-static bool keeps_all(const fnzi_krn_call *call) {
-  const fnz_arg *dim = fnzi_krn_named(call, "dim");
-  bool asks = call->row->mode == FNZI_MODE_any || call->row->mode == FNZI_MODE_all;
-  return asks && dim && dim->tag == FNZ_ARG_LIST;
-}
-
 fnz_status fnzi_meta_reduced_dims(fnzi_krn_call *call, bool reduced[FNZ_MAX_RANK]) {
   uint32_t rank = fnzi_krn_call_geometry(call, 0)->rank;
   const int64_t *dims;
   size_t count;
   FNZ_TRY(fnzi_krn_named_ints(call, "dim", &dims, &count));
-  bool is_all = count == 0 && !keeps_all(call);
+  /* An empty list means no dimension for any and all, and all dimensions for other operators. */
+  const fnz_arg *given = fnzi_krn_named(call, "dim");
+  bool asks = call->row->mode == FNZI_MODE_any || call->row->mode == FNZI_MODE_all;
+  bool is_all = count == 0 && !(asks && given && given->tag == FNZ_ARG_LIST);
   for (uint32_t i = 0; i < FNZ_MAX_RANK; i++)
     reduced[i] = is_all;
   for (size_t k = 0; k < count; k++) {

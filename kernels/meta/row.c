@@ -5,19 +5,6 @@
 
 /* --- Locations of rows -----------------------------------------------------------------------
  */
-/* The reduced dimensions, when they are the last ones; 0. */
-static uint32_t reduced_last(fnzi_krn_call *call) {
-  uint32_t rank = fnzi_krn_call_geometry(call, 0)->rank, dims = 0;
-  bool reduced[FNZ_MAX_RANK];
-  if (fnzi_meta_reduced_dims(call, reduced) != FNZ_OK)
-    return 0;
-  while (dims < rank && reduced[rank - 1 - dims])
-    dims++;
-  for (uint32_t d = 0; d + dims < rank; d++)
-    if (reduced[d])
-      return 0;
-  return dims;
-}
 
 /* The weights of a norm: floats, as many as a row has. */
 static bool takes_row(fnzi_krn_call *call, const char *name, uint32_t dims, int8_t *out) {
@@ -35,8 +22,17 @@ static bool takes_row(fnzi_krn_call *call, const char *name, uint32_t dims, int8
 
 /* over_<over>() of row_ops.def: the rows lie along the last dimensions. */
 static bool over_reduction(fnzi_krn_call *call, fnzi_meta_row *out) {
-  out->dims = reduced_last(call);
-  return out->dims > 0;
+  uint32_t rank = fnzi_krn_call_geometry(call, 0)->rank, dims = 0;
+  bool reduced[FNZ_MAX_RANK];
+  if (fnzi_meta_reduced_dims(call, reduced) != FNZ_OK)
+    return false;
+  while (dims < rank && reduced[rank - 1 - dims])
+    dims++;
+  for (uint32_t d = 0; d + dims < rank; d++)
+    if (reduced[d])
+      return false;
+  out->dims = dims;
+  return dims > 0;
 }
 
 static bool over_along_dim(fnzi_krn_call *call, fnzi_meta_row *out) {
