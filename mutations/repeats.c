@@ -11,12 +11,6 @@ static const fnz_geometry *look(const fnzi_mutation_call *c, const fnz_arg *arg)
   return arg->tag == FNZ_ARG_VALUE ? c->geometry_of(c->user, arg) : NULL;
 }
 
-/* An index stands for a dimension, a mask for all that it has. */
-static uint32_t dims_of_index(const fnzi_mutation_call *c, const fnz_arg *index) {
-  const fnz_geometry *g = look(c, index);
-  return g && (g->dtype == FNZ_BOOL || g->dtype == FNZ_U8) ? g->rank : 1;
-}
-
 static bool writes_one_number(const fnzi_mutation_call *c) {
   const fnz_arg *adds = &c->args[fnzi_op_param(c->op, "accumulate")];
   const fnz_geometry *values = look(c, &c->args[fnzi_op_param(c->op, "values")]);
@@ -30,7 +24,8 @@ static bool indices_differ(const fnzi_mutation_call *c, const fnz_arg *choice, u
     return true;
   for (uint32_t i = 0; i < choice->count; i++) {
     const fnz_arg *index = &choice->u.list[i];
-    dim += dims_of_index(c, index);
+    const fnz_geometry *g = look(c, index); /* of a mask, which stands for all its dimensions */
+    dim += g && (g->dtype == FNZ_BOOL || g->dtype == FNZ_U8) ? g->rank : 1;
     if (dim > d)
       return index->tag == FNZ_ARG_VALUE;
   }

@@ -96,31 +96,25 @@ static bool locate_start(const fnz_geometry *from, const fnz_geometry *to, const
   return rest == 0;
 }
 
-/* The outer dimension along which a stride of the inner window walks. */
-static int find_source(const fnz_geometry *from, const uint32_t *order, uint32_t count,
-                       int64_t stride) {
-  for (uint32_t k = 0; k < count; k++)
-    if (from->strides[order[k]] <= stride)
-      return stride % from->strides[order[k]] ? NEW_DIM : (int)order[k];
-  return NEW_DIM;
-}
-
 static bool locate_dims(const fnz_geometry *from, const fnz_geometry *to, const uint32_t *order,
                         uint32_t count, box *b) {
   for (uint32_t j = 0; j < to->rank; j++) {
     b->source[j] = NEW_DIM;
     if (to->sizes[j] == 1 || to->strides[j] == 0)
       continue;
-    int d = find_source(from, order, count, to->strides[j]);
-    if (d == NEW_DIM || b->used[d])
+    uint32_t k = 0; /* the outer dimension along which the stride of the inner window goes */
+    while (k < count && from->strides[order[k]] > to->strides[j])
+      k++;
+    if (k == count || to->strides[j] % from->strides[order[k]] || b->used[order[k]])
       return false;
+    const uint32_t d = order[k];
     const int64_t step = to->strides[j] / from->strides[d];
     if (step > from->sizes[d] || b->start[d].bits + (to->sizes[j] - 1) * step >= from->sizes[d])
       return false;
     b->step[d] = (fnzi_int){step};
     b->count[d] = fnzi_int_size(to, j);
     b->used[d] = true;
-    b->source[j] = d;
+    b->source[j] = (int)d;
   }
   return true;
 }
@@ -295,12 +289,6 @@ static fnz_status add_bits(walk *w, const fnz_geometry *to) {
   return FNZ_OK;
 }
 
-/* Elements of the other type begin at the first of these. */
-static bool starts_evenly(const fnz_geometry *g, fnz_dtype dtype) {
-  size_t from = fnzi_dtype(g->dtype)->bytes, to = fnzi_dtype(dtype)->bytes;
-  return to <= from || g->offset % (int64_t)(to / from) == 0;
-}
-
 fnz_status fnzi_path_flat(fnzi_int_space in, const fnz_geometry *root, const fnz_geometry *to,
                           fnzi_path *path, bool *found) {
   walk w = {in.ints, in.arena, path, root};
@@ -321,14 +309,15 @@ fnz_status fnzi_path_flat(fnzi_int_space in, const fnz_geometry *root, const fnz
       FNZ_TRY(fnzi_arg_of_ints(w.arena, &numel, 1, &args[1]));
       FNZ_TRY(go(&w, FNZI_STEP_VIEW, args, 2, NULL));
     }
+    const int64_t size = (int64_t)fnzi_dtype(to->dtype)->bytes,
+                  bytes = (int64_t)fnzi_dtype(w.at->dtype)->bytes,
+                  ratio = size > bytes ? size / bytes : 1;
     *found = w.at->strides[0] == 1 && /* a single element may have another stride */
-             starts_evenly(w.at, to->dtype);
+             w.at->offset % ratio == 0;
     if (!*found)
       return FNZ_OK;
     /* Elements at the end that do not fill one of the new type are left out. */
-    int64_t size = (int64_t)fnzi_dtype(to->dtype)->bytes,
-            bytes = (int64_t)fnzi_dtype(w.at->dtype)->bytes;
-    int64_t ratio = size > bytes ? size / bytes : 1, whole = w.at->sizes[0] / ratio * ratio;
+    const int64_t whole = w.at->sizes[0] / ratio * ratio;
     const fnz_arg cut[] = {fnzi_arg_default(), fnzi_arg_int(0), fnzi_arg_int(0),
                            fnzi_arg_int(whole)};
     if (whole != w.at->sizes[0])

@@ -21,13 +21,6 @@ static bool look_at_all(fnzi_py_caller *c, PyObject *leaves) {
   return true;
 }
 
-static bool prepare_all(fnzi_py_caller *c) {
-  for (size_t k = 0; k < c->noutputs; k++)
-    if (!fnzi_py_output_prepare(c, &c->outputs[k]))
-      return false;
-  return true;
-}
-
 /* The address that a handle has; NULL for none. */
 static void *address_of(const fnzi_py_caller *c, PyObject *handle) {
   PyObject *number = handle ? PyObject_GetAttr(handle, c->words.address) : NULL;
@@ -78,19 +71,14 @@ static bool run_alone(fnzi_py_caller *c) {
   return ran && said;
 }
 
-/* The kind of the first input that says what library results are of; NULL: none. */
-static const fnzi_py_kind *find_giver(const fnzi_py_caller *c) {
-  for (size_t k = 0; k < c->ninputs; k++) {
+static PyObject *make_all(fnzi_py_caller *c, PyObject *leaves) {
+  const fnzi_py_kind *giver = NULL; /* of the first input that decides the library of results */
+  for (size_t k = 0; !giver && k < c->ninputs; k++) {
     const fnzi_py_kind *kind = &c->inputs[k].kind;
     if (!c->inputs[k].is_number &&
         (kind->access == FNZI_PY_EXCHANGE || kind->access == FNZI_PY_NUMPY))
-      return kind;
+      giver = kind;
   }
-  return NULL;
-}
-
-static PyObject *make_all(fnzi_py_caller *c, PyObject *leaves) {
-  const fnzi_py_kind *giver = find_giver(c);
   PyObject *made = PyList_New(0);
   for (size_t k = 0; made && k < c->noutputs; k++) {
     if (c->outputs[k].is_in_state)
@@ -113,7 +101,10 @@ static PyObject *call(PyObject *self, PyObject *leaves) {
     Py_RETURN_NOTIMPLEMENTED;
   c->is_busy = true;
   PyObject *made;
-  if (!look_at_all(c, leaves) || !prepare_all(c))
+  bool is_ready = look_at_all(c, leaves);
+  for (size_t k = 0; is_ready && k < c->noutputs; k++)
+    is_ready = fnzi_py_output_prepare(c, &c->outputs[k]);
+  if (!is_ready)
     made = Py_NewRef(Py_NotImplemented);
   else
     made = run_alone(c) ? make_all(c, leaves) : NULL;
