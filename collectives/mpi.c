@@ -64,13 +64,6 @@ static fnz_status refuse_group(const fnz_group *group, const char *why, char *me
 }
 
 /* --- Groups ----------------------------------------------------------------------------------- */
-static bool is_asked(const party *p, const fnz_group *group) {
-  if (!group->ranks)
-    return p->name && strcmp(p->name, group->name) == 0;
-  return p->ranks && p->nranks == group->nranks &&
-         memcmp(p->ranks, group->ranks, p->nranks * sizeof *p->ranks) == 0;
-}
-
 static fnz_status add_party(world *w, party **out, char *message) {
   party *more = realloc(w->parties, (w->nparties + 1) * sizeof *more);
   if (!more)
@@ -175,9 +168,13 @@ static fnz_status find(world *w, const fnz_group *group, party **out, char *mess
   if (!group)
     return FNZ_OK;
   for (size_t i = 0; i < w->nparties; i++) {
-    *out = &w->parties[i];
-    if (is_asked(*out, group))
-      return (*out)->comm != MPI_COMM_NULL
+    const party *p = *out = &w->parties[i];
+    bool is_asked = group->ranks
+                        ? p->ranks && p->nranks == group->nranks &&
+                              memcmp(p->ranks, group->ranks, p->nranks * sizeof *p->ranks) == 0
+                        : p->name && strcmp(p->name, group->name) == 0;
+    if (is_asked)
+      return p->comm != MPI_COMM_NULL
                  ? FNZ_OK
                  : refuse_group(group, "this process is in none of that name", message);
   }

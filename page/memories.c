@@ -37,7 +37,11 @@ fnz_status fnzi_page_bases(fnzi_arena *arena, const fnz_program *p, uint32_t **o
 }
 
 /* --- Effects of operators --------------------------------------------------------------------- */
-static uint64_t writing_kind(const fnz_op *op) {
+static uint64_t kind_of(const fnz_op *op) {
+  if (!fnz_op_is_mutating(op))
+    return fnzi_composite_find(op) ? MAY_VIEW : fnz_op_is_view(op) ? IS_VIEW : 0;
+  if (fnzi_view_find(op))
+    return IS_VIEW;
   switch (fnzi_mutation_find(op)) {
   case FNZI_MUTATION_COPY:
   case FNZI_MUTATION_FILL:
@@ -62,14 +66,6 @@ static uint64_t writing_kind(const fnz_op *op) {
     break;
   }
   return IS_UPDATE;
-}
-
-static uint64_t kind_of(const fnz_op *op) {
-  if (fnz_op_is_mutating(op))
-    return fnzi_view_find(op) ? IS_VIEW : writing_kind(op);
-  if (fnzi_composite_find(op))
-    return MAY_VIEW;
-  return fnz_op_is_view(op) ? IS_VIEW : 0;
 }
 
 /* --- Events ----------------------------------------------------------------------------------- */
@@ -144,12 +140,6 @@ static fnzi_page_event_kind event_of(const fnzi_node *n, uint32_t i, uint64_t ki
   return kind & IS_WRITE || n->op->params[i].is_out ? FNZI_PAGE_WRITE : FNZI_PAGE_UPDATE;
 }
 
-/* A size or a stride of a tensor is no element of it. */
-static bool reads_elements(const fnzi_node *n) {
-  bool is_number = n->noutputs > 0 && n->outputs[0].tag == FNZ_ARG_SYMBOL;
-  return !n->op || !is_number || fnzi_op_is_item(n->op);
-}
-
 static fnz_status follow_node(follower *f, const fnzi_node *n) {
   uint64_t kind = 0;
   if (n->op) {
@@ -174,8 +164,11 @@ static fnz_status follow_node(follower *f, const fnzi_node *n) {
       FNZ_TRY(add_event(f, n->args[0].u.value, FNZI_PAGE_VIEW));
     }
   }
-  for (uint32_t i = 0;
-       i < n->nargs && reads_elements(n) && !(kind & (IS_VIEW | MAY_VIEW | MOVES_TARGET)); i++)
+  /* A size or a stride of a tensor is no element of it. */
+  bool is_number = n->noutputs > 0 && n->outputs[0].tag == FNZ_ARG_SYMBOL;
+  bool reads = (!n->op || !is_number || fnzi_op_is_item(n->op)) &&
+               !(kind & (IS_VIEW | MAY_VIEW | MOVES_TARGET));
+  for (uint32_t i = 0; i < n->nargs && reads; i++)
     FNZ_TRY(add_events(f, &n->args[i], 1, event_of(n, i, kind)));
   for (uint32_t r = 0; r < n->noutputs; r++) {
     const fnz_arg *result = &n->outputs[r];
