@@ -143,21 +143,6 @@ static fnz_status custom_refuse(const fnzi_scope *scope, const fnz_op *op, const
                    op->schema);
 }
 
-static fnz_status check_param(const fnzi_scope *scope, const fnz_op *op, const fnzi_param *p) {
-  if (!p->is_write)
-    return FNZ_OK;
-  if (p->type != FNZI_TYPE_TENSOR)
-    return custom_refuse(scope, op, "is written, but only tensors can be", p->name);
-  if (p->is_wildcard || p->alias_after)
-    return custom_refuse(scope, op, "is written and stays what it is: write Tensor(a!)", p->name);
-  /* Another argument may share memory with `p`. */
-  for (const fnzi_param *other = op->params; other < op->params + op->nparams; other++)
-    if (other != p && (other->alias | other->alias_after) & p->alias)
-      return custom_refuse(
-          scope, op, "is written under the letter of another argument; use another one", p->name);
-  return FNZ_OK;
-}
-
 static fnz_status check_return(const fnzi_scope *scope, const fnz_op *op, const fnzi_param *r) {
   const fnzi_param *p = fnzi_op_returned(op, r);
   if (r->is_write && !p)
@@ -181,8 +166,19 @@ static fnz_status check(const fnzi_scope *scope, const fnz_op *op) {
   if (strstr(op->overload, "functional") && op->kind != FNZI_KIND_FUNCTIONAL)
     return custom_refuse(scope, op, "is an overload name for operators that write nothing",
                          op->overload);
-  for (size_t i = 0; i < op->nparams; i++)
-    FNZ_TRY(check_param(scope, op, &op->params[i]));
+  for (const fnzi_param *p = op->params; p < op->params + op->nparams; p++) {
+    if (!p->is_write)
+      continue;
+    if (p->type != FNZI_TYPE_TENSOR)
+      return custom_refuse(scope, op, "is written, but only tensors can be", p->name);
+    if (p->is_wildcard || p->alias_after)
+      return custom_refuse(scope, op, "is written and stays what it is: write Tensor(a!)", p->name);
+    /* Another argument may share memory with `p`. */
+    for (const fnzi_param *other = op->params; other < op->params + op->nparams; other++)
+      if (other != p && (other->alias | other->alias_after) & p->alias)
+        return custom_refuse(
+            scope, op, "is written under the letter of another argument; use another one", p->name);
+  }
   for (size_t i = 0; i < op->nreturns; i++)
     if (op->returns[i].alias)
       FNZ_TRY(check_return(scope, op, &op->returns[i]));
@@ -284,12 +280,6 @@ static fnz_status resolve_bases(fnzi_scope *scope, declared *d) {
   return FNZ_OK;
 }
 
-/* Another operator has this name. */
-static bool is_taken(const fnzi_scope *scope, const fnz_op *functional) {
-  const declared *there = custom_find(scope, functional->name, strlen(functional->name));
-  return there && !there->is_derived && !same_signature(functional, &there->op);
-}
-
 /* Finds or makes the functional form. */
 static fnz_status resolve(fnzi_scope *scope, declared *d) {
   const declared *twin;
@@ -314,7 +304,9 @@ static fnz_status resolve(fnzi_scope *scope, declared *d) {
     const fnz_op declared_as = whole;
     FNZ_TRY(read_outs(scope, &declared_as, &whole));
     FNZ_TRY(fnzi_derive_functional(&scope->arena, &whole, &functional));
-    if (whole.kind == FNZI_KIND_INPLACE && is_taken(scope, functional)) {
+    const declared *there = custom_find(scope, functional->name, strlen(functional->name));
+    bool is_taken = there && !there->is_derived && !same_signature(functional, &there->op);
+    if (whole.kind == FNZI_KIND_INPLACE && is_taken) {
       whole.kind = FNZI_KIND_MUTABLE; /* f_ beside another f: f__functional */
       FNZ_TRY(fnzi_derive_functional(&scope->arena, &whole, &functional));
     }

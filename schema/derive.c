@@ -70,27 +70,6 @@ static fnz_status set_name(draft *d, const char *ending, const char *overload) {
                            ending, *overload ? "." : "", overload);
 }
 
-/* Tags in the order of the alphabet, as everywhere. */
-static fnz_status set_tags(const draft *d, fnz_op *op, uint32_t tags) {
-  static const struct {
-    uint32_t bit;
-    const char *name;
-  } rows[] = {
-      {FNZI_TAG_GENERATED, "generated"},
-      {FNZI_TAG_RANDOM, "nondeterministic_seeded"},
-      {0, "out"}, /* of each out variant; fnz asks the schema instead */
-      {FNZI_TAG_VIEW_COPY, "view_copy"},
-  };
-  const char *text = "";
-  op->tags = tags;
-  op->promotion = fnzi_promotion_find(op);
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (rows[i].bit ? tags & rows[i].bit : op->kind == FNZI_KIND_OUT)
-      FNZ_TRY(fnzi_arena_format(d->arena, &text, "%s%s%s", text, *text ? "," : "", rows[i].name));
-  op->tags_text = text;
-  return FNZ_OK;
-}
-
 static fnz_status finish(draft *d, uint32_t tags, fnz_op **out) {
   const char *schema;
   fnz_buffer text = {0};
@@ -101,7 +80,25 @@ static fnz_status finish(draft *d, uint32_t tags, fnz_op **out) {
   FNZ_TRY(status);
   FNZ_TRY(fnzi_schema_parse(d->arena, schema, out));
   (*out)->composite = FNZI_COMPOSITE_EXPLICIT;
-  return set_tags(d, *out, tags | FNZI_TAG_GENERATED);
+  (*out)->tags = tags | FNZI_TAG_GENERATED;
+  (*out)->promotion = fnzi_promotion_find(*out);
+  /* Tags in the order of the alphabet, as everywhere. */
+  static const struct {
+    uint32_t bit;
+    const char *name;
+  } rows[] = {
+      {FNZI_TAG_GENERATED, "generated"},
+      {FNZI_TAG_RANDOM, "nondeterministic_seeded"},
+      {0, "out"}, /* of each out variant; fnz asks the schema instead */
+      {FNZI_TAG_VIEW_COPY, "view_copy"},
+  };
+  const char *names = "";
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].bit ? (*out)->tags & rows[i].bit : (*out)->kind == FNZI_KIND_OUT)
+      FNZ_TRY(
+          fnzi_arena_format(d->arena, &names, "%s%s%s", names, *names ? "," : "", rows[i].name));
+  (*out)->tags_text = names;
+  return FNZ_OK;
 }
 
 /* --- Functional ------------------------------------------------------------------------------- */
@@ -128,15 +125,6 @@ fnz_status fnzi_derive_functional(fnzi_arena *arena, const fnz_op *op, fnz_op **
 
 /* --- On bases --------------------------------------------------------------------------------- */
 
-static fnzi_param window_of(const fnzi_param *written) {
-  fnzi_param p = without_alias(*written);
-  p.type = FNZI_TYPE_INT;
-  p.is_list = true;
-  p.optional = p.item_optional = false;
-  p.default_text = p.has_default ? "[]" : NULL;
-  return p;
-}
-
 fnz_status fnzi_derive_on_bases(fnzi_arena *arena, const fnz_op *op, fnz_op **out) {
   const fnzi_param bases = {.name = "_all_bases", .type = FNZI_TYPE_TENSOR, .is_list = true};
   const bool marked = op->kind == FNZI_KIND_INPLACE; /* set_name() takes the marker away */
@@ -144,9 +132,16 @@ fnz_status fnzi_derive_on_bases(fnzi_arena *arena, const fnz_op *op, fnz_op **ou
   FNZ_TRY(begin(&d, arena, op));
   FNZ_TRY(set_name(&d, marked ? "__on_bases" : "_on_bases", op->overload));
   add_param(&d, bases);
-  for (size_t i = 0; i < op->nparams; i++)
-    add_param(&d,
-              op->params[i].is_write ? window_of(&op->params[i]) : without_alias(op->params[i]));
+  for (size_t i = 0; i < op->nparams; i++) {
+    fnzi_param p = without_alias(op->params[i]);
+    if (op->params[i].is_write) { /* a window */
+      p.type = FNZI_TYPE_INT;
+      p.is_list = true;
+      p.optional = p.item_optional = false;
+      p.default_text = p.has_default ? "[]" : NULL;
+    }
+    add_param(&d, p);
+  }
   for (size_t i = 0; i < op->nreturns; i++)
     if (!op->returns[i].alias)
       add_return(&d, op->returns[i]);
@@ -185,23 +180,6 @@ static fnzi_param out_like(const fnzi_param *p, const char *name) {
   return result;
 }
 
-static fnz_status out_argument(draft *d, size_t i, bool returned) {
-  const fnz_op *op = d->from;
-  fnzi_param made;
-  const char *name = "out";
-  if (op->nreturns > 1)
-    FNZ_TRY(fnzi_arena_format(d->arena, &name, "out%zu", i));
-  made = out_like(&op->returns[i], name);
-  FNZ_TRY(free_letter(d, i, &made));
-  add_param(d, made);
-  if (!returned)
-    return FNZ_OK;
-  made.name = "";
-  made.keyword_only = made.is_out = false;
-  add_return(d, made);
-  return FNZ_OK;
-}
-
 /* Each tensor result becomes an out argument; the others stay results. */
 static fnz_status out_of_results(draft *d) {
   const fnz_op *op = d->from;
@@ -214,10 +192,20 @@ static fnz_status out_of_results(draft *d) {
     if (op->returns[i].is_write)
       return derive_refuse(op, d->arena,
                            "an operator that returns what it writes has no out variant");
-    if (op->returns[i].type == FNZI_TYPE_TENSOR)
-      FNZ_TRY(out_argument(d, i, returned));
-    else
+    if (op->returns[i].type != FNZI_TYPE_TENSOR) {
       add_return(d, op->returns[i]);
+      continue;
+    }
+    const char *name = "out";
+    if (op->nreturns > 1)
+      FNZ_TRY(fnzi_arena_format(d->arena, &name, "out%zu", i));
+    fnzi_param made = out_like(&op->returns[i], name);
+    FNZ_TRY(free_letter(d, i, &made));
+    add_param(d, made);
+    made.name = "";
+    made.keyword_only = made.is_out = false;
+    if (returned)
+      add_return(d, made);
   }
   return FNZ_OK;
 }

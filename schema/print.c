@@ -3,14 +3,7 @@
 
 #include <stdio.h>
 
-static fnz_status put_all(fnz_context *ctx, fnz_buffer *out, const char *const *texts,
-                          size_t count) {
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_put_text(ctx, out, texts[i]));
-  return FNZ_OK;
-}
-
-static fnz_status print_type(fnz_context *ctx, const fnzi_param *p, fnz_buffer *out) {
+static fnz_status entry(fnz_context *ctx, const fnzi_param *p, fnz_buffer *out) {
   char size[16] = "";
   if (p->list_size)
     snprintf(size, sizeof size, "%d", p->list_size);
@@ -24,15 +17,14 @@ static fnz_status print_type(fnz_context *ctx, const fnzi_param *p, fnz_buffer *
       size,
       p->is_list ? "]" : "",
       p->optional ? "?" : "",
+      *p->name ? " " : "",
+      p->name,
+      p->has_default ? "=" : "",
+      p->has_default ? p->default_text : "",
   };
-  return put_all(ctx, out, texts, sizeof texts / sizeof *texts);
-}
-
-static fnz_status entry(fnz_context *ctx, const fnzi_param *p, fnz_buffer *out) {
-  const char *const texts[] = {*p->name ? " " : "", p->name, p->has_default ? "=" : "",
-                               p->has_default ? p->default_text : ""};
-  FNZ_TRY(print_type(ctx, p, out));
-  return put_all(ctx, out, texts, sizeof texts / sizeof *texts);
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    FNZ_TRY(fnzi_put_text(ctx, out, texts[i]));
+  return FNZ_OK;
 }
 
 static fnz_status entries(fnz_context *ctx, const fnzi_param *list, size_t count, fnz_buffer *out) {

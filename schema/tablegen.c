@@ -398,9 +398,18 @@ static fnz_status generate(table *t, fnz_buffer *file, const char *const paths[3
   return write_names(t, paths[2]);
 }
 
-static int run(fnz_context *ctx, const char *const paths[3]) {
-  table t = {.ctx = ctx};
+int main(int argc, char **argv) {
+  table t = {0};
   fnz_buffer file = {0};
+  fnz_context *ctx;
+  if (argc != 4) {
+    fputs("usage: fnz-tablegen aten.tsv out.c names.h\n", stderr);
+    return EXIT_FAILURE;
+  }
+  if (fnz_context_create(NULL, &ctx) != FNZ_OK)
+    return EXIT_FAILURE;
+  const char *const paths[] = {argv[1], argv[2], argv[3]};
+  t.ctx = ctx;
   fnzi_arena_init(&t.arena, ctx);
   fnzi_map_init(&t.known, ctx);
   fnz_status status = generate(&t, &file, paths);
@@ -414,19 +423,6 @@ static int run(fnz_context *ctx, const char *const paths[3]) {
   fnz_buffer_free(ctx, &t.facts);
   fnzi_map_free(&t.known);
   fnzi_arena_free(&t.arena);
-  return status == FNZ_OK ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-int main(int argc, char **argv) {
-  fnz_context *ctx;
-  if (argc != 4) {
-    fputs("usage: fnz-tablegen aten.tsv out.c names.h\n", stderr);
-    return EXIT_FAILURE;
-  }
-  if (fnz_context_create(NULL, &ctx) != FNZ_OK)
-    return EXIT_FAILURE;
-  const char *const paths[] = {argv[1], argv[2], argv[3]};
-  int status = run(ctx, paths);
   fnz_context_destroy(ctx);
-  return status;
+  return status == FNZ_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }

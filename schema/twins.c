@@ -55,13 +55,6 @@ bool fnzi_are_tensor_options(const fnz_op *op, size_t first) {
   return true;
 }
 
-/* bernoulli.p lacks the default that its in-place form has; PyTorch groups them nevertheless. */
-static const char *default_of(const fnz_op *op, const fnzi_param *p) {
-  if (strcmp(op->name, "bernoulli.p") == 0 && strcmp(p->name, "p") == 0)
-    return "0.5";
-  return p->has_default ? p->default_text : "";
-}
-
 typedef enum written_group { WRITTEN_SELF, WRITTEN_OUT, WRITTEN_OTHER } written_group;
 
 bool fnzi_written_next(const fnz_op *op, fnzi_written_walk *walk, const fnzi_param **out) {
@@ -116,10 +109,13 @@ fnz_status fnzi_signature_put(fnz_context *ctx, const fnz_op *op, uint32_t how, 
       i += 3;
     else if (!op->params[i].is_out) {
       const fnzi_param *p = &op->params[i];
+      /* bernoulli.p lacks the default that its in-place form has; PyTorch groups them nevertheless.
+       */
+      bool is_half = strcmp(op->name, "bernoulli.p") == 0 && strcmp(p->name, "p") == 0;
+      const char *usual = is_half ? "0.5" : p->has_default ? p->default_text : "";
       FNZ_TRY(put_type(ctx, p, out));
       if (how & FNZI_SIGNATURE_EXACT)
-        FNZ_TRY(fnzi_printf(ctx, out, "%s%s=%s,", p->keyword_only ? "*" : "", p->name,
-                            default_of(op, p)));
+        FNZ_TRY(fnzi_printf(ctx, out, "%s%s=%s,", p->keyword_only ? "*" : "", p->name, usual));
     }
   }
   FNZ_TRY(fnzi_put_text(ctx, out, ")"));

@@ -44,20 +44,16 @@ static const char *const renamed[][2] = {
 static const char *const not_lowered[] = {"as_strided", "as_strided_scatter", "diagonal_scatter",
                                           "isfinite", "resize"};
 
-static const char *base_name(const fnz_op *op) {
-  for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
-    if (strcmp(renamed[i][0], op->name) == 0)
-      return renamed[i][1];
-  const char *copy = strstr(op->base, "_copy");
-  const fnz_op *view =
-      copy && strcmp(copy, "_copy") == 0 ? fnz_op_member(op, FNZ_MEMBER_VIEW) : NULL;
-  return view ? view->name : op->name;
-}
-
 const char *fnz_mlir_op_name(const fnz_op *whole) {
   const fnz_op *op = fnzi_op_canonical(whole);
   char text[128];
-  const char *name = base_name(op);
+  const char *name = op->name, *copy = strstr(op->base, "_copy");
+  const fnz_op *view =
+      copy && strcmp(copy, "_copy") == 0 ? fnz_op_member(op, FNZ_MEMBER_VIEW) : NULL;
+  name = view ? view->name : name;
+  for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+    if (strcmp(renamed[i][0], op->name) == 0)
+      name = renamed[i][1];
   size_t size = strlen(name);
   bool outside = strchr(name, ':') != NULL;
   static const char head[] = "aten.";

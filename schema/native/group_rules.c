@@ -84,24 +84,17 @@ static bool lists(const fnzi_native *const *members, const char *name) {
   return false;
 }
 
-static fnz_status check_listed(const fnz_library *library, const fnzi_native *n,
-                               const fnzi_native *const *members) {
-  if (is_generated(library, n))
-    return lists(members, n->op->name)
-               ? FNZ_OK
-               : BROKEN(group_autogen, "%s, which is generated and not listed", n->op->name);
-  for (size_t k = 0; k < n->autogen.count; k++)
-    if (!makes(library, members, n->autogen.data[k]))
-      return BROKEN(group_autogen, "%s, which is listed and not generated", n->autogen.data[k]);
-  return FNZ_OK;
-}
-
 static fnz_status rule_group_autogen(const fnz_library *library, const fnzi_native_group *g) {
   const fnzi_native *members[MEMBERS];
   members_of(library, g, members);
-  for (size_t i = 0; i < MEMBERS; i++)
-    if (members[i])
-      FNZ_TRY(check_listed(library, members[i], members));
+  for (size_t i = 0; i < MEMBERS; i++) {
+    const fnzi_native *n = members[i];
+    if (n && is_generated(library, n) && !lists(members, n->op->name))
+      return BROKEN(group_autogen, "%s, which is generated and not listed", n->op->name);
+    for (size_t k = 0; n && !is_generated(library, n) && k < n->autogen.count; k++)
+      if (!makes(library, members, n->autogen.data[k]))
+        return BROKEN(group_autogen, "%s, which is listed and not generated", n->autogen.data[k]);
+  }
   return FNZ_OK;
 }
 

@@ -81,26 +81,6 @@ static fnz_status with_signatures(fnz_library *library, bool of_views,
 
 /* --- Generating ------------------------------------------------------------------------------- */
 
-/* Generated functions have one kernel for all backends, called by base and, for out= ones,
- * overload. */
-static fnz_status generated_dispatch(fnz_library *library, const fnz_op *from, fnzi_native *n) {
-  fnzi_native_dispatch *dispatch;
-  bool out = n->kind == FNZI_KIND_OUT;
-  FNZI_NEW(&library->arena, 1, &dispatch);
-  bool takes_symint = false;
-  for (size_t i = 0; !takes_symint && i < from->nparams; i++)
-    takes_symint = from->params[i].type == FNZI_TYPE_SYM_INT && !from->params[i].is_out;
-  FNZ_TRY(fnzi_arena_format(&library->arena, &dispatch->kernel, "%s%s%s%s", n->op->base,
-                            out ? "_" : "", out ? n->op->overload : "",
-                            takes_symint ? "_symint" : ""));
-  dispatch->key = FNZI_DISPATCH_CompositeExplicitAutograd;
-  n->dispatch = dispatch;
-  n->ndispatch = 1;
-  n->keys = 1u << dispatch->key;
-  return fnzi_arena_format(&library->arena, &n->op->dispatch_text, "%s: %s",
-                           fnzi_native_dispatch_name(dispatch->key), dispatch->kernel);
-}
-
 static fnz_status generate(fnz_library *library, const fnzi_native *from, fnzi_kind kind) {
   fnzi_native *n = &library->natives[library->count];
   uint64_t place;
@@ -118,7 +98,22 @@ static fnz_status generate(fnz_library *library, const fnzi_native *from, fnzi_k
     kept |= library->known[FNZI_KNOWN_VIEW_COPY];
   n->tags = (from->tags & kept) | library->known[FNZI_KNOWN_GENERATED] |
             (kind == FNZI_KIND_OUT ? library->known[FNZI_KNOWN_OUT] : 0);
-  FNZ_TRY(generated_dispatch(library, from->op, n));
+  /* It has one kernel for all backends, called by base and, for out= ones, overload. */
+  fnzi_native_dispatch *dispatch;
+  const bool out = kind == FNZI_KIND_OUT;
+  bool takes_symint = false;
+  for (size_t i = 0; !takes_symint && i < from->op->nparams; i++)
+    takes_symint = from->op->params[i].type == FNZI_TYPE_SYM_INT && !from->op->params[i].is_out;
+  FNZI_NEW(&library->arena, 1, &dispatch);
+  FNZ_TRY(fnzi_arena_format(&library->arena, &dispatch->kernel, "%s%s%s%s", n->op->base,
+                            out ? "_" : "", out ? n->op->overload : "",
+                            takes_symint ? "_symint" : ""));
+  dispatch->key = FNZI_DISPATCH_CompositeExplicitAutograd;
+  n->dispatch = dispatch;
+  n->ndispatch = 1;
+  n->keys = 1u << dispatch->key;
+  FNZ_TRY(fnzi_arena_format(&library->arena, &n->op->dispatch_text, "%s: %s",
+                            fnzi_native_dispatch_name(dispatch->key), dispatch->kernel));
   if (fnzi_map_get(&library->by_name, n->op->name, strlen(n->op->name), &place))
     return BROKEN(name_once, "%s, which is generated from %s, at line %u too", n->op->name,
                   from->op->name, library->natives[place].line);

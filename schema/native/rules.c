@@ -37,18 +37,16 @@ static fnz_status rule_manual_dispatch(const fnz_library *library, const fnzi_na
   return BROKEN(manual_dispatch, "both for %s", n->op->name);
 }
 
-static bool is_factory(const fnz_op *op) {
+static fnz_status rule_dispatch_needed(const fnz_library *library, const fnzi_native *n) {
+  const fnz_op *op = n->op;
   bool has_tensor = false;
   for (size_t i = 0; !has_tensor && i < op->nparams; i++)
     has_tensor = op->params[i].type == FNZI_TYPE_TENSOR && !op->params[i].is_out;
-  return fnzi_starts_with(op->base, "new_") || fnzi_ends_with(op->base, "_like") ||
-         (fnzi_native_count_options(op) && !has_tensor);
-}
-
-static fnz_status rule_dispatch_needed(const fnz_library *library, const fnzi_native *n) {
-  if (n->has_dispatch || fnzi_native_is_structured(n) || !is_factory(n->op))
+  bool is_factory = fnzi_starts_with(op->base, "new_") || fnzi_ends_with(op->base, "_like") ||
+                    (fnzi_native_count_options(op) && !has_tensor);
+  if (n->has_dispatch || fnzi_native_is_structured(n) || !is_factory)
     return FNZ_OK;
-  return BROKEN(dispatch_needed, "no dispatch for %s", n->op->name);
+  return BROKEN(dispatch_needed, "no dispatch for %s", op->name);
 }
 
 /* The kernel of an entry whose dispatch is CompositeImplicitAutograd and nothing else. */
@@ -58,17 +56,14 @@ static const char *lone_kernel(const fnzi_native *n) {
              : NULL;
 }
 
-/* C++ names have no overloads, and "_out" for out arguments. */
-static bool is_own_name(const fnz_op *op, const char *kernel) {
-  size_t size = strlen(op->base);
-  return strncmp(kernel, op->base, size) == 0 &&
-         strcmp(kernel + size, fnzi_native_has_out(op) ? "_out" : "") == 0;
-}
-
 static fnz_status rule_dispatch_redundant(const fnz_library *library, const fnzi_native *n) {
-  if (!lone_kernel(n) || !is_own_name(n->op, lone_kernel(n)))
+  const char *kernel = lone_kernel(n);
+  const size_t size = strlen(n->op->base);
+  /* C++ names have no overloads, and "_out" for out arguments. */
+  if (!kernel || strncmp(kernel, n->op->base, size) != 0 ||
+      strcmp(kernel + size, fnzi_native_has_out(n->op) ? "_out" : "") != 0)
     return FNZ_OK;
-  return BROKEN(dispatch_redundant, "%s for %s", lone_kernel(n), n->op->name);
+  return BROKEN(dispatch_redundant, "%s for %s", kernel, n->op->name);
 }
 
 static fnz_status rule_dispatch_renamed(const fnz_library *library, const fnzi_native *n) {
@@ -201,21 +196,17 @@ static fnz_status rule_inplace_view_name(const fnz_library *library, const fnzi_
   return BROKEN(inplace_view_name, "%s", n->op->name);
 }
 
-/* Some entry has the base name without the underscore. */
-static bool has_base(const fnz_library *library, const fnz_op *inplace) {
-  size_t size = strlen(inplace->base) - 1;
-  for (size_t i = 0; i < library->nentries; i++) {
-    const char *base = library->natives[i].op->base;
-    if (strncmp(base, inplace->base, size) == 0 && !base[size])
-      return true;
-  }
-  return false;
-}
-
 static fnz_status rule_inplace_view_base(const fnz_library *library, const fnzi_native *n) {
   if (!fnzi_native_has(library, n, FNZI_KNOWN_INPLACE_VIEW) ||
-      fnzi_native_rule_exempts(FNZI_RULE_inplace_view_base, n->op) || has_base(library, n->op))
+      fnzi_native_rule_exempts(FNZI_RULE_inplace_view_base, n->op))
     return FNZ_OK;
+  /* Some entry has the base name without the underscore. */
+  const size_t size = strlen(n->op->base) - 1;
+  for (size_t i = 0; i < library->nentries; i++) {
+    const char *base = library->natives[i].op->base;
+    if (strncmp(base, n->op->base, size) == 0 && !base[size])
+      return FNZ_OK;
+  }
   return BROKEN(inplace_view_base, "%s alone", n->op->name);
 }
 

@@ -136,37 +136,33 @@ static fnz_status add_key(fnzi_native_entry *entry, const fnzi_yaml *line, fnzi_
   return FNZ_OK;
 }
 
-/* "CPU, CUDA: add_out", and the same onto the text of the whole. */
-static fnz_status add_line(fnzi_native_entry *entry, const fnzi_yaml *line,
-                           fnzi_native_dispatch *list) {
-  fnz_op *op = entry->native->op;
-  const char *kernel = "", *at = line->key, *gap = *op->dispatch_text == '-' ? "" : "; ";
-  const char *before = *gap ? op->dispatch_text : "";
-  fnzi_native_piece piece;
-  FNZ_TRY(fnzi_native_value_word(entry->library, line, ":", &kernel));
-  /* "a::b::c::kernel" at most. */
-  int spaces = 0;
-  for (const char *s = strstr(kernel, "::"); s; s = strstr(s + 2, "::"))
-    spaces++;
-  if (spaces > 3)
-    return FNZI_BREAK(entry->library, line->line, kernel_namespaces, "%s", kernel);
-  while (fnzi_native_next_piece(&at, &piece)) {
-    FNZ_TRY(add_key(entry, line, piece, list));
-    FNZ_TRY(fnzi_arena_format(&entry->library->arena, &before, "%s%s%.*s", before, gap,
-                              (int)piece.size, piece.start));
-    gap = ", ";
-  }
-  return fnzi_arena_format(&entry->library->arena, &op->dispatch_text, "%s: %s", before, kernel);
-}
-
 fnz_status fnzi_native_set_dispatch(fnzi_native_entry *entry, const fnzi_yaml *value) {
   fnzi_native_dispatch *list;
   FNZ_TRY(fnzi_native_value_is(entry->library, value, FNZI_YAML_MAP));
   FNZI_NEW(&entry->library->arena, FNZI_DISPATCH_COUNT, &list);
   entry->native->has_dispatch = true;
   entry->native->dispatch = list;
-  for (const fnzi_yaml *line = value->first; line; line = line->next)
-    FNZ_TRY(add_line(entry, line, list));
+  for (const fnzi_yaml *line = value->first; line; line = line->next) {
+    /* "CPU, CUDA: add_out", and the same onto the text of the whole. */
+    fnz_op *op = entry->native->op;
+    const char *kernel = "", *at = line->key, *gap = *op->dispatch_text == '-' ? "" : "; ";
+    const char *before = *gap ? op->dispatch_text : "";
+    fnzi_native_piece piece;
+    FNZ_TRY(fnzi_native_value_word(entry->library, line, ":", &kernel));
+    int spaces = 0;
+    for (const char *s = strstr(kernel, "::"); s; s = strstr(s + 2, "::"))
+      spaces++;
+    if (spaces > 3) /* "a::b::c::kernel" at most */
+      return FNZI_BREAK(entry->library, line->line, kernel_namespaces, "%s", kernel);
+    while (fnzi_native_next_piece(&at, &piece)) {
+      FNZ_TRY(add_key(entry, line, piece, list));
+      FNZ_TRY(fnzi_arena_format(&entry->library->arena, &before, "%s%s%.*s", before, gap,
+                                (int)piece.size, piece.start));
+      gap = ", ";
+    }
+    FNZ_TRY(
+        fnzi_arena_format(&entry->library->arena, &op->dispatch_text, "%s: %s", before, kernel));
+  }
   return FNZ_OK;
 }
 
