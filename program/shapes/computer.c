@@ -160,10 +160,6 @@ static bool argument_as(const fnzi_computer *c, const fnzi_expr *e, sort as, fnz
   return true;
 }
 
-static bool argument_of(const fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
-  return argument_as(c, e, WHOLE, out);
-}
-
 static fnz_status computer_refuse(fnzi_computer *c, const fnzi_expr *e, const char *why) {
   const char *text;
   FNZ_TRY(fnzi_expr_text(&c->sizes->set, e, &text));
@@ -329,22 +325,22 @@ static fnz_status computer_read_symbol(fnzi_computer *c, const fnzi_expr *symbol
   fnz_arg args[2], size;
   fnzi_map_get(&c->origins, &symbol->id, sizeof symbol->id, &place);
   fnzi_sight_size s = c->sights.data[place];
-  if (!argument_of(c, s.size, &size)) {
+  if (!argument_as(c, s.size, WHOLE, &size)) {
     args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = s.value};
     args[1] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = s.dim};
     FNZ_TRY(append(c, op, fnz_op_name(op), args, 2, (task){s.size, WHOLE}));
-    argument_of(c, s.size, &size);
+    argument_as(c, s.size, WHOLE, &size);
   }
   FNZ_TRY(rest_of(c, s.size, symbol, &factor, &rest));
   FNZ_TRY(fnzi_expr_scale(&c->sizes->set, symbol, factor, 1, &part));
-  if (part != s.size && !argument_of(c, part, &args[0])) {
+  if (part != s.size && !argument_as(c, part, WHOLE, &args[0])) {
     args[0] = size;
-    argument_of(c, rest, &args[1]);
+    argument_as(c, rest, WHOLE, &args[1]);
     FNZ_TRY(append(c, NULL, "_operator.sub", args, 2, (task){part, WHOLE}));
   }
   if (part == symbol)
     return FNZ_OK;
-  argument_of(c, part, &args[0]);
+  argument_as(c, part, WHOLE, &args[0]);
   args[1] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = factor};
   return append(c, NULL, "_operator.floordiv", args, 2, (task){symbol, WHOLE});
 }

@@ -100,6 +100,7 @@ fnz_status fnzi_size_facts_add_condition(fnzi_size_facts *f, const fnzi_expr *co
   return FNZ_OK;
 }
 
+/* --- of a program ----------------------------------------------------------------------------- */
 /* A size of a value of the first graph, which every run makes, is not negative. Nodes of a body may
  * not run. */
 fnz_status fnzi_size_facts_add_sizes(fnzi_size_facts *f, const fnzi_sizes *s) {

@@ -53,19 +53,11 @@ typedef struct usual {
 } usual;
 
 /* --- how far apart ---------------------------------------------------------------------------- */
-static bool is_divided(const fnzi_expr *e, int64_t *by) {
-  if (e->kind != FNZI_EXPR_CALL || e->function != FNZI_FUNCTION_FLOOR_DIV)
-    return false;
-  const fnzi_expr *divisor = e->parts[1].expr;
-  *by = divisor->num;
-  return divisor->kind == FNZI_EXPR_NUMBER && divisor->den == 1 && divisor->num > 1;
-}
-
 /* Finds the largest divisor of a symbol, such as the product of all strides of convolutions that
  * make an image smaller and smaller. */
 static fnz_status find_divisor(const fnzi_sizes *s, const fnzi_expr *symbol, fnzi_arena *arena,
                                int64_t *out) {
-  int64_t *within, by; /* per expression: the divisor of the symbol in it; 0: it has no symbol */
+  int64_t *within; /* per expression: the divisor of the symbol in it; 0: it has no symbol */
   FNZI_NEW(arena, s->own, &within);
   for (size_t i = symbol->id; i < s->own; i++) {
     const fnzi_expr *e = s->set.all.data[i];
@@ -73,8 +65,10 @@ static fnz_status find_divisor(const fnzi_sizes *s, const fnzi_expr *symbol, fnz
     for (uint32_t k = 0; k < e->count; k++)
       if (within[e->parts[k].expr->id] > within[i])
         within[i] = within[e->parts[k].expr->id];
-    if (within[i] && is_divided(e, &by) &&
-        (!fnzi_mul_i64(within[i], by, &within[i]) || within[i] > WIDEST))
+    const bool divides = e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_FLOOR_DIV;
+    const fnzi_expr *by = divides ? e->parts[1].expr : NULL;
+    if (within[i] && by && by->kind == FNZI_EXPR_NUMBER && by->den == 1 && by->num > 1 &&
+        (!fnzi_mul_i64(within[i], by->num, &within[i]) || within[i] > WIDEST))
       within[i] = WIDEST;
     *out = within[i] > *out ? within[i] : *out;
   }

@@ -183,25 +183,23 @@ static bool draw_shares(fnzi_draw *d, const fnzi_bounds *bounds, shares *s) {
   return false;
 }
 
-static fnz_status draw_equation(fnzi_draw *d, const equation *e, const fnzi_bounds *bounds,
-                                fnzi_point *point) {
-  bool holds;
-  int64_t wanted;
-  shares s;
-  FNZ_TRY(equations_look(e, point, &wanted, &holds));
-  if (holds)
-    return FNZ_OK;
-  if (!is_of_symbols(e->sum, wanted, &s) || !draw_shares(d, bounds, &s))
-    return mend(d->sizes, e, bounds, NULL, point);
-  for (size_t i = 0; i < s.count; i++)
-    FNZ_TRY(fnzi_point_set(point, s.symbols[i], s.numbers[i]));
-  return FNZ_OK;
-}
-
 fnz_status fnzi_equations_draw(fnzi_draw *d, const fnzi_bounds *bounds, fnzi_point *point) {
-  equation e;
-  for (size_t i = 0; i < d->sizes->conditions.count; i++)
-    if (is_equation(&d->sizes->conditions.data[i], &e))
-      FNZ_TRY(draw_equation(d, &e, bounds, point));
+  for (size_t i = 0; i < d->sizes->conditions.count; i++) {
+    equation e;
+    shares s;
+    bool holds;
+    int64_t wanted;
+    if (!is_equation(&d->sizes->conditions.data[i], &e))
+      continue;
+    FNZ_TRY(equations_look(&e, point, &wanted, &holds));
+    if (holds)
+      continue;
+    if (!is_of_symbols(e.sum, wanted, &s) || !draw_shares(d, bounds, &s)) {
+      FNZ_TRY(mend(d->sizes, &e, bounds, NULL, point));
+      continue;
+    }
+    for (size_t k = 0; k < s.count; k++)
+      FNZ_TRY(fnzi_point_set(point, s.symbols[k], s.numbers[k]));
+  }
   return FNZ_OK;
 }

@@ -73,9 +73,13 @@ static fnz_status find_number(void *user, uint64_t value, fnz_arg *out) {
   return FNZ_OK;
 }
 
-/* The expression of a value as an argument: a literal where it is a number. */
-static fnz_status find_word(fnzi_maker *m, uint64_t value, fnz_arg *out) {
+static fnz_status instantiate_number_of(fnzi_maker *m, uint64_t value, fnz_arg *out) {
   const fnzi_value *v = &m->graph->values.data[value];
+  if (!m->ints) {
+    FNZ_TRY(find_number(m, value, out));
+    return out->tag == FNZ_ARG_NONE ? no_number(m, v) : FNZ_OK;
+  }
+  /* The expression of a value as an argument: a literal where it is a number. */
   const fnzi_expr *e = v->symbol ? m->sizes->symbols[v->symbol] : NULL;
   *out = (fnz_arg){.tag = FNZ_ARG_NONE};
   if (!e && v->symbol)
@@ -102,13 +106,6 @@ static fnz_status find_word(fnzi_maker *m, uint64_t value, fnz_arg *out) {
     *out = fnzi_arg_of_int(word);
   }
   return FNZ_OK;
-}
-
-static fnz_status instantiate_number_of(fnzi_maker *m, uint64_t value, fnz_arg *out) {
-  if (m->ints)
-    return find_word(m, value, out);
-  FNZ_TRY(find_number(m, value, out));
-  return out->tag == FNZ_ARG_NONE ? no_number(m, &m->graph->values.data[value]) : FNZ_OK;
 }
 
 /* --- arguments -------------------------------------------------------------------------------- */

@@ -30,12 +30,30 @@ fnz_status fnzi_ints_settle_symbol(fnzi_ints *s, const fnzi_expr *symbol) {
   return FNZ_OK;
 }
 
-/* One may settle others. */
-static fnz_status settle_all(fnzi_ints *s) {
-  const fnzi_sizes *sizes = s->sizes;
-  const fnzi_expr *of;
+fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes, fnzi_point *recorded) {
+  *s = (fnzi_ints){
+      .sizes = sizes, .set = &sizes->set, .recorded = recorded, .at = {0, FNZI_NO_NODE}};
+  fnzi_arena_init(&s->arena, sizes->set.ctx);
+  fnzi_size_facts_init(&s->facts, &sizes->set);
+  /* Strides may have symbols that no size has, and that no run knows. */
+  const size_t count = s->set->all.count;
+  bool any = false;
+  FNZI_NEW(&s->arena, count, &s->is_strange);
+  for (size_t i = 0; i < count; i++)
+    s->is_strange[i] = s->set->all.data[i]->kind == FNZI_EXPR_SYMBOL;
+  for (size_t i = 0; i < sizes->free.count; i++)
+    s->is_strange[sizes->free.data[i]->id] = 0;
+  for (size_t i = 0; i < count; i++) { /* parts have lower ids */
+    const fnzi_expr *e = s->set->all.data[i];
+    for (uint32_t k = 0; k < e->count; k++)
+      s->is_strange[i] |= s->is_strange[e->parts[k].expr->id];
+    any = any || s->is_strange[i];
+  }
+  s->is_strange = any ? s->is_strange : NULL;
+  FNZ_TRY(fnzi_size_facts_add_sizes(&s->facts, sizes));
   uint32_t before;
-  do {
+  do { /* one symbol may settle others */
+    const fnzi_expr *of;
     before = s->facts.state + s->facts.replaced;
     for (size_t i = 1; i < sizes->program->symbols.count; i++)
       if (sizes->symbols[i] && fnzi_expr_is_linear(sizes->symbols[i], &of) &&
@@ -45,35 +63,6 @@ static fnz_status settle_all(fnzi_ints *s) {
       FNZ_TRY(fnzi_ints_settle_symbol(s, sizes->free.data[i]));
   } while (before != s->facts.state + s->facts.replaced);
   return FNZ_OK;
-}
-
-/* Strides may have symbols that no size has, and that no run knows. */
-static fnz_status find_strange(fnzi_ints *s) {
-  const size_t count = s->set->all.count;
-  bool any = false;
-  FNZI_NEW(&s->arena, count, &s->is_strange);
-  for (size_t i = 0; i < count; i++)
-    s->is_strange[i] = s->set->all.data[i]->kind == FNZI_EXPR_SYMBOL;
-  for (size_t i = 0; i < s->sizes->free.count; i++)
-    s->is_strange[s->sizes->free.data[i]->id] = 0;
-  for (size_t i = 0; i < count; i++) { /* parts have lower ids */
-    const fnzi_expr *e = s->set->all.data[i];
-    for (uint32_t k = 0; k < e->count; k++)
-      s->is_strange[i] |= s->is_strange[e->parts[k].expr->id];
-    any = any || s->is_strange[i];
-  }
-  s->is_strange = any ? s->is_strange : NULL;
-  return FNZ_OK;
-}
-
-fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes, fnzi_point *recorded) {
-  *s = (fnzi_ints){
-      .sizes = sizes, .set = &sizes->set, .recorded = recorded, .at = {0, FNZI_NO_NODE}};
-  fnzi_arena_init(&s->arena, sizes->set.ctx);
-  fnzi_size_facts_init(&s->facts, &sizes->set);
-  FNZ_TRY(find_strange(s));
-  FNZ_TRY(fnzi_size_facts_add_sizes(&s->facts, sizes));
-  return settle_all(s);
 }
 
 void fnzi_ints_close(fnzi_ints *s) {

@@ -80,6 +80,7 @@ static fnz_status strip(fnzi_size_facts *f, fnzi_row *row, int64_t least) {
   return FNZ_OK;
 }
 
+/* --- facts ------------------------------------------------------------------------------------ */
 /* A fact that is linked to `from`, times a cofactor, may cancel the term. */
 static void try_links(const fnzi_size_facts *f, const fnzi_row *row, candidate c,
                       const fnzi_expr *from, candidates *out) {
@@ -415,27 +416,6 @@ fnz_status fnzi_size_facts_divides(fnzi_size_facts *f, const fnzi_expr *n, const
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
-/* A quotient or a remainder where the dividend is less than the divisor, or a multiple. */
-static fnz_status settle_division(fnzi_size_facts *f, fnzi_function function,
-                                  const fnzi_expr *const *args, const fnzi_expr **out) {
-  const fnzi_expr *zero;
-  fnzi_truth not_negative, less;
-  bool divides;
-  FNZ_TRY(fnzi_expr_number(f->set, 0, 1, &zero));
-  FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_GE, args[0], zero, &not_negative));
-  FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_LT, args[0], args[1], &less));
-  *out = function == FNZI_FUNCTION_FLOOR_DIV ? zero : args[0];
-  if (not_negative == FNZI_YES && less == FNZI_YES && args[0]->is_whole && args[1]->is_whole)
-    return FNZ_OK;
-  if (function != FNZI_FUNCTION_FLOOR_DIV) {
-    FNZ_TRY(fnzi_size_facts_divides(f, args[1], args[0], &divides));
-    *out = zero;
-    if (divides)
-      return FNZ_OK;
-  }
-  return fnzi_expr_call(f->set, function, args, 2, out);
-}
-
 fnz_status fnzi_size_facts_call(fnzi_size_facts *f, fnzi_function function, const fnzi_expr *a,
                                 const fnzi_expr *b, const fnzi_expr **out) {
   const fnzi_expr *const args[] = {a, b};
@@ -452,7 +432,22 @@ fnz_status fnzi_size_facts_call(fnzi_size_facts *f, fnzi_function function, cons
     }
     return fnzi_expr_call(f->set, function, args, 2, out);
   }
-  if (!real && function <= FNZI_FUNCTION_PYTHON_MOD)
-    return settle_division(f, function, args, out);
+  if (!real && function <= FNZI_FUNCTION_PYTHON_MOD) {
+    /* A quotient or a remainder where the dividend is less than the divisor, or a multiple. */
+    const fnzi_expr *zero;
+    fnzi_truth not_negative, less;
+    bool divides = false;
+    FNZ_TRY(fnzi_expr_number(f->set, 0, 1, &zero));
+    FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_GE, a, zero, &not_negative));
+    FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_LT, a, b, &less));
+    *out = function == FNZI_FUNCTION_FLOOR_DIV ? zero : a;
+    if (not_negative == FNZI_YES && less == FNZI_YES && a->is_whole && b->is_whole)
+      return FNZ_OK;
+    *out = zero;
+    if (function != FNZI_FUNCTION_FLOOR_DIV)
+      FNZ_TRY(fnzi_size_facts_divides(f, b, a, &divides));
+    if (divides)
+      return FNZ_OK;
+  }
   return fnzi_expr_call(f->set, function, args, 2, out);
 }

@@ -8,6 +8,7 @@
 
 #include "schema/aten_names.h"
 
+/* --- conditions ------------------------------------------------------------------------------- */
 static fnz_status add_condition(fnzi_sizes *s, const fnzi_expr *e, int64_t min, int64_t max,
                                 fnzi_condition_kind kind) {
   if (min == INT64_MIN && max == INT64_MAX)
@@ -16,21 +17,18 @@ static fnz_status add_condition(fnzi_sizes *s, const fnzi_expr *e, int64_t min, 
   return FNZ_OK;
 }
 
-/* PyTorch writes 2 as the least size where it has looked at no smaller one, and does not check it:
- * sizes of 0 and 1 are as good as others. */
-static int64_t least_of(const fnzi_expr *e, int64_t min) {
-  return e->kind == FNZI_EXPR_SYMBOL && e->atom_text[0] == 's' && min == 2 ? 0 : min;
-}
-
 static fnz_status sizes_add_conditions(fnzi_sizes *s) {
   const fnz_program *p = s->program;
   for (size_t i = 0; i < p->ranges.count; i++) {
     const fnzi_range *r = &p->ranges.data[i];
     const fnzi_expr *e;
     fnz_status status = fnzi_expr_parse(&s->set, r->symbol, strlen(r->symbol), &e);
-    FNZ_TRY(status == FNZ_OK
-                ? add_condition(s, e, least_of(e, r->min), r->max, FNZI_CONDITION_RANGE)
-                : fnzi_at(s->set.ctx, status, "range %.80s", r->symbol));
+    FNZ_TRY(fnzi_at(s->set.ctx, status, "range %.80s", r->symbol));
+    /* PyTorch writes 2 as the least size where it has looked at no smaller one, and does not check
+     * it: sizes of 0 and 1 are as good as others. */
+    const bool is_size = e->kind == FNZI_EXPR_SYMBOL && e->atom_text[0] == 's';
+    const int64_t min = is_size && r->min == 2 ? 0 : r->min;
+    FNZ_TRY(add_condition(s, e, min, r->max, FNZI_CONDITION_RANGE));
   }
   for (size_t i = 0; i < p->guards.count; i++)
     if (p->guards.data[i].kind == FNZ_GUARD_CONDITION) {

@@ -53,29 +53,12 @@ static bool symbolic_add_term(fnzi_shapes_part *parts, uint32_t *count, fnzi_sha
   return true;
 }
 
-/* Merges the terms of `a` and of `sign` times `b` in order. `out` has room for all. */
-static fnz_status merge_terms(fnzi_exprs *set, const fnzi_shapes_sum *a, const fnzi_shapes_sum *b,
-                              int sign, fnzi_shapes_part *out, uint32_t *count) {
-  uint32_t i = 0, k = 0;
-  *count = 0;
-  while (i < a->count || k < b->count) {
-    int order = i == a->count ? 1 : -1;
-    if (i < a->count && k < b->count)
-      FNZ_TRY(fnzi_expr_order(set, a->parts[i].expr, b->parts[k].expr, &order));
-    fnzi_shapes_part term = order <= 0 ? a->parts[i++] : b->parts[k++];
-    term.num = order > 0 && sign < 0 ? -term.num : term.num;
-    if (!symbolic_add_term(out, count, term))
-      return fnzi_expr_overflow(set);
-  }
-  return FNZ_OK;
-}
-
 static fnz_status add_up(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b, int sign,
                          const fnzi_expr **out) {
   const uint32_t operation = sign > 0 ? FNZI_DONE_ADD : FNZI_DONE_SUB;
   fnzi_shapes_sum x, y;
   fnzi_shapes_part few[FNZI_FEW_PARTS], *parts;
-  uint32_t count;
+  uint32_t count = 0;
   fnzi_ratio_t constant;
   *out = fnzi_done_get(set, operation, a, b);
   if (*out)
@@ -84,7 +67,15 @@ static fnz_status add_up(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b
   fnzi_as_sum(b, &y);
   y.constant.num = sign < 0 ? -y.constant.num : y.constant.num;
   FNZ_TRY(fnzi_parts_room(set, (size_t)x.count + y.count, few, &parts));
-  FNZ_TRY(merge_terms(set, &x, &y, sign, parts, &count));
+  for (uint32_t i = 0, k = 0; i < x.count || k < y.count;) {
+    int order = i == x.count ? 1 : -1;
+    if (i < x.count && k < y.count)
+      FNZ_TRY(fnzi_expr_order(set, x.parts[i].expr, y.parts[k].expr, &order));
+    fnzi_shapes_part term = order <= 0 ? x.parts[i++] : y.parts[k++];
+    term.num = order > 0 && sign < 0 ? -term.num : term.num;
+    if (!symbolic_add_term(parts, &count, term))
+      return fnzi_expr_overflow(set);
+  }
   if (!fnzi_ratio_add(x.constant, y.constant, &constant))
     return fnzi_expr_overflow(set);
   FNZ_TRY(make_sum(set, constant, parts, count, out));

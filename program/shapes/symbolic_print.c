@@ -171,10 +171,6 @@ static bool is_bare(const fnzi_expr *e) {
          (e->kind == FNZI_EXPR_PRODUCT && e->count == 1);
 }
 
-static fnz_status put_float(fnz_context *ctx, double number, fnz_buffer *out) {
-  return fnzi_printf(ctx, out, "Float('%.17g', precision=53)", number);
-}
-
 /* An integer that must be printed as a double: PyTorch writes ToFloat. */
 static bool is_converted(const level *l) {
   return l->in_real && !fnzi_expr_is_condition(l->e) && !l->e->is_real &&
@@ -190,10 +186,10 @@ static bool is_counted(const level *l) {
  * head. */
 static fnz_status open_level(fnz_context *ctx, const level *l, fnz_buffer *out) {
   bool plain = l->num == 1 && l->den == 1;
-  if (l->in_real && l->e->kind == FNZI_EXPR_NUMBER)
-    return put_float(ctx, (double)l->e->num / (double)l->e->den, out);
-  if (l->e->kind == FNZI_EXPR_REAL)
-    return put_float(ctx, l->e->real, out);
+  if (l->e->kind == FNZI_EXPR_REAL || (l->in_real && l->e->kind == FNZI_EXPR_NUMBER))
+    return fnzi_printf(ctx, out, "Float('%.17g', precision=53)",
+                       l->e->kind == FNZI_EXPR_REAL ? l->e->real
+                                                    : (double)l->e->num / (double)l->e->den);
   if (is_converted(l))
     FNZ_TRY(fnzi_put_text(ctx, out, "ToFloat("));
   if (!plain && l->is_power)
