@@ -185,28 +185,6 @@ fnz_status fnzi_batch_index_along(fnzi_batch_node *v) {
 }
 
 /* --- Writing at indices ----------------------------------------------------------------------- */
-/* The index list for writing. If indices have levels or are not adjacent, the levels come before
- * the dimensions that they index. */
-static fnz_status make_places(const fnzi_batch_node *v, const fnz_geometry *g, const fnz_arg *list,
-                              indexing *x) {
-  /* Whether the dimensions before the indices get indices too: the places are then a tensor of
-   * levels, earlier dimensions, indices and the rest, like the values of the file. */
-  uint32_t before = x->together && x->levels ? x->first : 0;
-  x->rank += before;
-  if (x->levels || !x->together)
-    FNZ_TRY(index_levels(v, v->all, x));
-  for (; x->count < v->count; x->count++)
-    x->list[x->count] = (fnz_arg){.tag = FNZ_ARG_NONE};
-  for (uint32_t d = 0; d < before; d++)
-    FNZ_TRY(along(v, v->count + d, g->sizes[v->count + d], x->rank, &x->list[x->count++]));
-  for (uint32_t i = before; i < list->count; i++, x->count++) {
-    x->list[x->count] = list->u.list[i];
-    if (x->list[x->count].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(fnzi_batch_align(v, &x->list[x->count], x->rank));
-  }
-  return FNZ_OK;
-}
-
 /* self[list] = values, or += */
 static fnz_status put(fnzi_batch_node *v, const fnz_arg *list, fnz_arg values, bool adds) {
   indexing x;
@@ -220,7 +198,23 @@ static fnz_status put(fnzi_batch_node *v, const fnz_arg *list, fnz_arg values, b
     given += list->u.list[i].tag == FNZ_ARG_VALUE;
   uint32_t places = x.rank + rank - given;
   FNZ_TRY(fnzi_batch_spread(v, &self, rank));
-  FNZ_TRY(make_places(v, fnzi_batch_geometry_of(v, &self), list, &x));
+  /* The index list for writing. If indices have levels or are not adjacent, the levels come before
+   * the dimensions that they index. Do the dimensions before the indices get indices too? Then the
+   * places are a tensor of levels, earlier dimensions, indices and the rest, like the values. */
+  const fnz_geometry *g = fnzi_batch_geometry_of(v, &self);
+  uint32_t before = x.together && x.levels ? x.first : 0;
+  x.rank += before;
+  if (x.levels || !x.together)
+    FNZ_TRY(index_levels(v, v->all, &x));
+  for (; x.count < v->count; x.count++)
+    x.list[x.count] = (fnz_arg){.tag = FNZ_ARG_NONE};
+  for (uint32_t d = 0; d < before; d++)
+    FNZ_TRY(along(v, v->count + d, g->sizes[v->count + d], x.rank, &x.list[x.count++]));
+  for (uint32_t i = before; i < list->count; i++, x.count++) {
+    x.list[x.count] = list->u.list[i];
+    if (x.list[x.count].tag == FNZ_ARG_VALUE)
+      FNZ_TRY(fnzi_batch_align(v, &x.list[x.count], x.rank));
+  }
   FNZ_TRY(fnzi_batch_align(v, &values, places));
   const fnz_arg args[] = {self,
                           {.tag = FNZ_ARG_LIST, .count = x.count, .u.list = x.list},

@@ -14,15 +14,6 @@ static reader read_from(const fnzi_weight *w) {
   return (reader){.w = w, .left = fnz_geometry_numel(w->geometry)};
 }
 
-static void step(reader *r) {
-  const fnz_geometry *g = r->w->geometry;
-  for (uint32_t d = g->rank; d-- > 0;) {
-    if (++r->place[d] < g->sizes[d])
-      return;
-    r->place[d] = 0;
-  }
-}
-
 static size_t read_some(reader *r, unsigned char out[CHUNK]) {
   const fnz_geometry *g = r->w->geometry;
   const unsigned char *data = fnzi_blob_data(r->w->blob);
@@ -32,7 +23,11 @@ static size_t read_some(reader *r, unsigned char out[CHUNK]) {
     for (uint32_t d = 0; d < g->rank; d++)
       at += r->place[d] * g->strides[d];
     memcpy(out + used, data + (size_t)at * bytes, bytes);
-    step(r);
+    for (uint32_t d = g->rank; d-- > 0;) { /* to the next place */
+      if (++r->place[d] < g->sizes[d])
+        break;
+      r->place[d] = 0;
+    }
   }
   return used;
 }
