@@ -65,21 +65,6 @@ static fnz_status dot_put_type(writer *w, const fnz_geometry *g) {
   return fnzi_print_tensor_type(&printer, g);
 }
 
-/* The end of a path says more than its beginning. */
-static fnz_status put_place(writer *w, const char *source) {
-  const fnz_place place = fnz_source_place(source);
-  char text[128];
-  const char *name = place.path + place.path_size;
-  while (name > place.path && name[-1] != '/')
-    name--;
-  int size = (int)(place.path + place.path_size - name);
-  if (!place.path_size)
-    return FNZ_OK;
-  snprintf(text, sizeof text, place.line ? "%.*s:%ld" : "%.*s", size > 64 ? 64 : size, name,
-           place.line);
-  return put_label(w, text);
-}
-
 /* --- marks ----------------------------------------------------------------------------------- */
 static mark mark_of(const fnzi_node *n) {
   if (!n->op)
@@ -226,7 +211,17 @@ static fnz_status dot_put_node(writer *w, size_t k) {
       FNZ_TRY(dot_put_type(w, fnzi_value_at(w->p, w->graph, each.arg->u.value)->geometry));
     }
   FNZ_TRY(put(w, *n->source ? "\\n" : ""));
-  FNZ_TRY(put_place(w, n->source));
+  /* The end of a path says more than its beginning. */
+  const fnz_place place = fnz_source_place(n->source);
+  const char *end = place.path + place.path_size, *name = end;
+  while (name > place.path && name[-1] != '/')
+    name--;
+  if (place.path_size) {
+    char where[128];
+    snprintf(where, sizeof where, place.line ? "%.*s:%ld" : "%.*s",
+             end - name > 64 ? 64 : (int)(end - name), name, place.line);
+    FNZ_TRY(put_label(w, where));
+  }
   FNZ_TRY(fnzi_printf(w->ctx, w->out, "\", fillcolor=%s];\n", marks[mark_of(n)].color));
   return put_arrows(w, n->args, n->nargs);
 }

@@ -123,12 +123,6 @@ static fnz_status follow_graph(finder *f, const fnzi_graph *g) {
 }
 
 /* --- Sights ----------------------------------------------------------------------------------- */
-/* There are arrows anyway, from the result of the writer and over views of it. */
-static bool is_result_of(const finder *f, const use *one, uint32_t writer) {
-  uint64_t result = fnzi_value_memory(f->p, f->graph, one->value);
-  return fnzi_value_at(f->p, f->graph, result)->node == writer;
-}
-
 /* Finds who sees the write, until another one replaces all of it. */
 static fnz_status find_readers(finder *f, const use *write, fnzi_dot_sights *out) {
   const range written = range_of(sights_geometry_of(f, write->value));
@@ -141,7 +135,10 @@ static fnz_status find_readers(finder *f, const use *write, fnzi_dot_sights *out
     const range window = g ? range_of(g) : written;
     bool meets = window.low < written.high && written.low < window.high;
     bool is_new = one->node == FNZI_NO_NODE || one->node != before;
-    if (meets && one->reads && is_new && !is_result_of(f, one, write->node)) {
+    /* There are arrows anyway, from the result of the writer and over views of it. */
+    uint64_t memory = fnzi_value_memory(f->p, f->graph, one->value);
+    bool is_result = fnzi_value_at(f->p, f->graph, memory)->node == write->node;
+    if (meets && one->reads && is_new && !is_result) {
       const fnzi_dot_sight sight = {write->node, one->node, one->output};
       FNZI_PUSH(f->ctx, out, sight);
       found++;

@@ -47,15 +47,12 @@ fnz_status fnzi_external_check_place(fnz_context *ctx, const char *path, fnzi_lo
 }
 
 /* --- which array is which blob ---------------------------------------------------------------- */
-static bool is_whole(const fnzi_weight *w, uint64_t bytes) {
-  const fnz_geometry *g = w->geometry;
-  const fnz_dtype_info *dtype = fnz_dtype_get_info(g->dtype);
-  return *dtype->safetensors && !g->offset && fnzi_is_contiguous(g) &&
-         (uint64_t)fnz_geometry_numel(g) * dtype->bytes == bytes; /* which fits 63 bits */
-}
-
 void fnzi_external_add(fnzi_external_blob *blob, const fnzi_weight *weight) {
-  bool whole = !blob->whole && is_whole(weight, blob->bytes);
+  const fnz_geometry *g = weight->geometry;
+  const fnz_dtype_info *dtype = fnz_dtype_get_info(g->dtype);
+  bool whole =
+      !blob->whole && *dtype->safetensors && !g->offset && fnzi_is_contiguous(g) &&
+      (uint64_t)fnz_geometry_numel(g) * dtype->bytes == blob->bytes; /* which fits 63 bits */
   if (blob->weight && !whole)
     return;
   blob->weight = weight;
@@ -71,6 +68,7 @@ static fnz_array array_of(const fnzi_external_blob *b, int64_t *bytes) {
   return (fnz_array){b->weight->name, g->dtype, g->rank, g->sizes, NULL, b->bytes};
 }
 
+/* --- writing ---------------------------------------------------------------------------------- */
 static size_t gap_behind(uint64_t bytes) {
   return (FNZI_EXTERNAL_ALIGN - bytes % FNZI_EXTERNAL_ALIGN) % FNZI_EXTERNAL_ALIGN;
 }

@@ -53,17 +53,15 @@ static const kind kinds[] = {
 /* A protocol buffer of ONNX begins with its version, field 1, and a text, field 2 or 3. */
 static const kind onnx = {"", 0, 0, "an ONNX model", FNZI_EXPORT};
 
-static bool is_onnx(const unsigned char *bytes, size_t size) {
-  return size > 2 && bytes[0] == 0x08 && bytes[1] < 0x40 && (bytes[2] == 0x12 || bytes[2] == 0x1a);
-}
-
 static const kind *foreign_find_kind(const char *bytes, size_t size) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     const kind *k = &kinds[i];
     if (size >= k->at + k->size && memcmp(bytes + k->at, k->begin, k->size) == 0)
       return k;
   }
-  return is_onnx((const unsigned char *)bytes, size) ? &onnx : NULL;
+  const unsigned char *b = (const unsigned char *)bytes;
+  bool is_onnx = size > 2 && b[0] == 0x08 && b[1] < 0x40 && (b[2] == 0x12 || b[2] == 0x1a);
+  return is_onnx ? &onnx : NULL;
 }
 
 /* --- zip

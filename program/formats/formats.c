@@ -102,22 +102,6 @@ static fnz_status find_format(fnz_context *ctx, const char *bytes, size_t size, 
       "neither a .pt2 archive, nor its model.json, nor fnz CBOR or text; " FNZI_EXPORT);
 }
 
-static fnz_status find_reader(fnz_context *ctx, const char *bytes, size_t size, fnz_format format,
-                              fnzi_reader **out) {
-  if (!size)
-    return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "the file is empty; write it again");
-  if (format == FNZ_FORMAT_AUTO)
-    FNZ_TRY(find_format(ctx, bytes, size, &format));
-  *out = (unsigned)format < FNZ_FORMAT_COUNT ? formats[format].read : NULL;
-  if (*out == fnzi_read_cbor && fnzi_cbor_is_methods(bytes, size))
-    return fnzi_cbor_refuse_methods(ctx, bytes, size);
-  if (*out)
-    return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
-                   "programs cannot be read from %s; pt2, json, cbor and text can",
-                   fnz_format_name(format));
-}
-
 /* The bytes of a program. */
 typedef struct input {
   const char *bytes;
@@ -128,8 +112,18 @@ typedef struct input {
 
 static fnz_status formats_read_program(fnz_context *ctx, const input *in, fnz_format format,
                                        fnz_program **out) {
-  fnzi_reader *reader = NULL;
-  FNZ_TRY(find_reader(ctx, in->bytes, in->size, format, &reader));
+  fnz_format of = format;
+  if (!in->size)
+    return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "the file is empty; write it again");
+  if (format == FNZ_FORMAT_AUTO)
+    FNZ_TRY(find_format(ctx, in->bytes, in->size, &of));
+  fnzi_reader *reader = (unsigned)of < FNZ_FORMAT_COUNT ? formats[of].read : NULL;
+  if (reader == fnzi_read_cbor && fnzi_cbor_is_methods(in->bytes, in->size))
+    return fnzi_cbor_refuse_methods(ctx, in->bytes, in->size);
+  if (!reader)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "programs cannot be read from %s; pt2, json, cbor and text can",
+                     fnz_format_name(of));
   FNZ_TRY(fnzi_program_create(ctx, out));
   (*out)->file = in->file;
   (*out)->source = in->source;

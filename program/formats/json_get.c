@@ -115,18 +115,14 @@ fnz_status fnzi_json_int(const fnzi_json_doc *doc, const fnzi_json *node, int64_
   return FNZ_OK;
 }
 
-static bool special_float(const fnzi_json *node, double *out) {
-  if (node->kind != FNZI_JSON_STRING)
-    return false;
-  *out = strcmp(node->u.s, "NaN") == 0 ? (double)NAN : (double)INFINITY;
-  if (strcmp(node->u.s, "-Infinity") == 0)
-    *out = -*out;
-  return isnan(*out) || *out < 0 || strcmp(node->u.s, "Infinity") == 0;
-}
-
 fnz_status fnzi_json_float(const fnzi_json_doc *doc, const fnzi_json *node, double *out) {
-  if (special_float(node, out))
-    return FNZ_OK;
+  if (node->kind == FNZI_JSON_STRING) {
+    const bool is_less = strcmp(node->u.s, "-Infinity") == 0;
+    const bool is_nan = strcmp(node->u.s, "NaN") == 0;
+    *out = is_nan ? (double)NAN : is_less ? -(double)INFINITY : (double)INFINITY;
+    if (is_nan || is_less || strcmp(node->u.s, "Infinity") == 0)
+      return FNZ_OK;
+  }
   if (node->kind == FNZI_JSON_INT) {
     *out = (double)node->u.i;
     return FNZ_OK;

@@ -131,23 +131,6 @@ static fnz_status read_small(fnzi_zip *zip, const char *prefix, const char *name
   return FNZ_OK;
 }
 
-static fnz_status check_format(fnzi_zip *zip, const char *prefix) {
-  char format[32], version[32], order[32];
-  FNZ_TRY(read_small(zip, prefix, "archive_format", format));
-  FNZ_TRY(read_small(zip, prefix, "archive_version", version));
-  FNZ_TRY(read_small(zip, prefix, "byteorder", order));
-  if (strcmp(format, "pt2") != 0)
-    return fnzi_fail(zip->ctx, FNZ_CLASS_VERSION, "archive_format",
-                     "archive format \"%s\" is not read, only \"pt2\"", format);
-  if (*version && strcmp(version, "0") != 0)
-    return fnzi_fail(zip->ctx, FNZ_CLASS_VERSION, "archive_version",
-                     "archive version %s is not read, only 0", version);
-  if (*order && strcmp(order, "little") != 0)
-    return fnzi_fail(zip->ctx, FNZ_CLASS_UNSUPPORTED, "byteorder",
-                     "byte order \"%s\" is not read, only \"little\"", order);
-  return FNZ_OK;
-}
-
 /* "models/NAME.json"; anything else in that folder is skipped. */
 static bool is_model(const fnzi_zip_entry *entry, const char *prefix, const char **name,
                      size_t *size) {
@@ -190,8 +173,20 @@ static fnz_status find_model(fnzi_zip *zip, const char *prefix, const fnzi_zip_e
 static fnz_status read_archive(fnzi_pt2 *r, fnzi_zip *zip, const char *prefix) {
   const fnzi_zip_entry *entry = NULL;
   const char *name = "", *model;
+  char format[32], version[32], order[32];
   size_t size = 0;
-  FNZ_TRY(check_format(zip, prefix));
+  FNZ_TRY(read_small(zip, prefix, "archive_format", format));
+  FNZ_TRY(read_small(zip, prefix, "archive_version", version));
+  FNZ_TRY(read_small(zip, prefix, "byteorder", order));
+  if (strcmp(format, "pt2") != 0)
+    return fnzi_fail(zip->ctx, FNZ_CLASS_VERSION, "archive_format",
+                     "archive format \"%s\" is not read, only \"pt2\"", format);
+  if (*version && strcmp(version, "0") != 0)
+    return fnzi_fail(zip->ctx, FNZ_CLASS_VERSION, "archive_version",
+                     "archive version %s is not read, only 0", version);
+  if (*order && strcmp(order, "little") != 0)
+    return fnzi_fail(zip->ctx, FNZ_CLASS_UNSUPPORTED, "byteorder",
+                     "byte order \"%s\" is not read, only \"little\"", order);
   FNZ_TRY(find_model(zip, prefix, &entry));
   if (is_model(entry, prefix, &name, &size))
     FNZ_TRY(fnzi_arena_string(r->arena, name, size, &model));

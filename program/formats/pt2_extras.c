@@ -30,9 +30,13 @@ static bool has_key(const fnzi_json *object, const char *key) {
   return m != NULL;
 }
 
-/* The fields of the file decide, not its version: versions between releases had other fields. A
- * graph without nodes shows nothing. */
-static unsigned find_fields(const fnzi_pt2 *r, const fnzi_json *module) {
+fnz_status fnzi_pt2_keep_members(fnzi_pt2 *r, const fnzi_json *module) {
+  static const char *const of_program[] = {"graph_module", "range_constraints", "schema_version",
+                                           "torch_version", NULL};
+  static const char *const of_module[] = {"graph", "signature", NULL};
+  r->p->extras->is_archive = r->model != NULL;
+  /* The fields of the file decide, not its version: versions between releases had other fields. A
+   * graph without nodes shows nothing. */
   enum { KIND_SINCE = 5, RETURN_SINCE = 6, NAME_SINCE = 15, MUTATION_SINCE = 14 };
   const fnzi_json *graph = fnzi_json_find(module, "graph"),
                   *node = fnzi_json_first_item(graph, "nodes");
@@ -52,15 +56,7 @@ static unsigned find_fields(const fnzi_pt2 *r, const fnzi_json *module) {
     fields |= FNZI_SCHEMA_SYM_FLOATS;
   if (minor >= MUTATION_SINCE)
     fields |= FNZI_SCHEMA_PARAMETERS;
-  return fields;
-}
-
-fnz_status fnzi_pt2_keep_members(fnzi_pt2 *r, const fnzi_json *module) {
-  static const char *const of_program[] = {"graph_module", "range_constraints", "schema_version",
-                                           "torch_version", NULL};
-  static const char *const of_module[] = {"graph", "signature", NULL};
-  r->p->extras->is_archive = r->model != NULL;
-  r->p->extras->fields = find_fields(r, module);
+  r->p->extras->fields = fields;
   FNZ_TRY(keep_others(r, r->doc.root, FNZI_EXTRA_PROGRAM, of_program));
   return keep_others(r, module, FNZI_EXTRA_MODULE, of_module);
 }

@@ -8,6 +8,8 @@
 #include "base/json.h"
 #include "program/prims.h"
 
+/* --- metadata -----------------------------------------------------------------------------
+ */
 /* The stack trace becomes the source, all other entries one JSON text. */
 static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out,
                                 fnzi_node_other *other) {
@@ -79,35 +81,6 @@ static fnz_status refuse_custom(fnzi_pt2 *r, const fnzi_json *at, const char *na
                         name, *near ? near : ";", name, r->text.data);
 }
 
-static fnz_status graph_read_operator(fnzi_pt2 *r, const fnzi_json *at, const char *target,
-                                      fnzi_node *out) {
-  const char *name = NULL;
-  FNZ_TRY(fnzi_pt2_op_name(r, target, &name));
-  if (!name)
-    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
-                          "%s is a Python function and no operator; export the program without it",
-                          target);
-  FNZ_TRY(fnzi_op_use(r->p, name, &out->op));
-  if (!out->op) {
-    fnz_buffer near = {NULL, 0, 0};
-    if (fnzi_builtin_remedy(name))
-      return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at, "%s %s", name,
-                            fnzi_builtin_remedy(name));
-    fnz_status status = fnzi_op_put_near(r->p, name, &near);
-    const char *names = near.size ? near.data : "";
-    if (status == FNZ_OK && strstr(name, "::"))
-      status = refuse_custom(r, at, name, names);
-    else if (status == FNZ_OK)
-      status = fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
-                              "operator aten::%s is not in the table of this release; export the "
-                              "program with decompositions%s",
-                              name, names);
-    fnz_buffer_free(r->doc.ctx, &near);
-    return status;
-  }
-  return FNZ_OK;
-}
-
 static fnz_status read_target(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out,
                               fnzi_node_other *other) {
   static const char higher_order[] = "torch.ops.higher_order.";
@@ -119,39 +92,56 @@ static fnz_status read_target(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out
   bool is_arithmetic =
       fnzi_starts_with(target, "_operator.") || fnzi_starts_with(target, "math.") ||
       fnzi_starts_with(target, "torch.sym_") || fnzi_starts_with(target, "torch._sym_");
-  if (fnzi_starts_with(target, higher_order))
-    target += strlen("torch.ops.");
-  else if (!is_arithmetic && !fnzi_batch_is_mark(target))
-    return graph_read_operator(r, at, target, out);
-  return fnzi_intern(r->p, target, strlen(target), &other->target);
+  bool is_higher = fnzi_starts_with(target, higher_order);
+  target += is_higher ? strlen("torch.ops.") : 0;
+  if (is_higher || is_arithmetic || fnzi_batch_is_mark(target))
+    return fnzi_intern(r->p, target, strlen(target), &other->target);
+  const char *name = NULL;
+  FNZ_TRY(fnzi_pt2_op_name(r, target, &name));
+  if (!name)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
+                          "%s is a Python function and no operator; export the program without it",
+                          target);
+  FNZ_TRY(fnzi_op_use(r->p, name, &out->op));
+  if (out->op)
+    return FNZ_OK;
+  fnz_buffer near = {NULL, 0, 0};
+  if (fnzi_builtin_remedy(name))
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at, "%s %s", name,
+                          fnzi_builtin_remedy(name));
+  fnz_status status = fnzi_op_put_near(r->p, name, &near);
+  const char *names = near.size ? near.data : "";
+  if (status == FNZ_OK && strstr(name, "::"))
+    status = refuse_custom(r, at, name, names);
+  else if (status == FNZ_OK)
+    status = fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
+                            "operator aten::%s is not in the table of this release; export the "
+                            "program with decompositions%s",
+                            name, names);
+  fnz_buffer_free(r->doc.ctx, &near);
+  return status;
 }
 
 /* --- arguments --------------------------------------------------------------------------- */
-/* The argument of that name, which must not have been given before. */
-static fnz_status place_of(fnzi_pt2_scope *s, const fnzi_json *input, const fnz_arg *args,
-                           size_t *out) {
-  const char *name = "";
-  FNZ_TRY(fnzi_json_need_text(&s->r->doc, input, "name", &name));
-  int index = fnzi_op_param(s->op, name);
-  if (index < 0)
-    return fnzi_json_fail(&s->r->doc, FNZ_CLASS_TYPE, input,
-                          "operator %s has no argument \"%s\"; its schema is %s",
-                          fnz_op_name(s->op), name, fnz_op_schema(s->op));
-  if (args[index].tag != FNZ_ARG_DEFAULT)
-    return fnzi_json_fail(&s->r->doc, FNZ_CLASS_DUPLICATE, input,
-                          "operator %s is given the argument \"%s\" twice", fnz_op_name(s->op),
-                          name);
-  *out = (size_t)index;
-  return FNZ_OK;
-}
-
 static fnz_status read_args(fnzi_pt2_scope *s, const fnzi_json *inputs, fnz_arg *args) {
   size_t next = 0;
   for (const fnzi_json *input = inputs->u.first; input; input = input->next) {
     const fnzi_json *arg;
     size_t place = next++;
-    if (s->op)
-      FNZ_TRY(place_of(s, input, args, &place));
+    if (s->op) {
+      const char *name = "";
+      FNZ_TRY(fnzi_json_need_text(&s->r->doc, input, "name", &name));
+      int index = fnzi_op_param(s->op, name);
+      if (index < 0)
+        return fnzi_json_fail(&s->r->doc, FNZ_CLASS_TYPE, input,
+                              "operator %s has no argument \"%s\"; its schema is %s",
+                              fnz_op_name(s->op), name, fnz_op_schema(s->op));
+      if (args[index].tag != FNZ_ARG_DEFAULT)
+        return fnzi_json_fail(&s->r->doc, FNZ_CLASS_DUPLICATE, input,
+                              "operator %s is given the argument \"%s\" twice", fnz_op_name(s->op),
+                              name);
+      place = (size_t)index;
+    }
     FNZ_TRY(fnzi_json_need(&s->r->doc, input, "arg", FNZI_JSON_OBJECT, &arg));
     FNZ_TRY(fnzi_pt2_read_arg(s, arg, &args[place]));
   }

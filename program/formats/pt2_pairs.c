@@ -14,26 +14,6 @@ static const char key[] = "fnz_state";
 
 /* --- pairs, written ----------------------------------------------------------------------------
  */
-static fnz_status put_pairs(fnzi_pt2_out *o, fnzi_json_out *w) {
-  const fnzi_graph *g = fnzi_graph_main(o->p);
-  int64_t number = 0;
-  FNZ_TRY(fnzi_json_open(w, '{'));
-  for (uint32_t k = 0; k < g->noutputs; k++) {
-    const fnz_output_spec *out = &o->p->outputs[k];
-    uint64_t input;
-    if (fnzi_output_kind_of(out)->taker != FNZI_TAKEN_BY_USER)
-      continue;
-    number++;
-    if (!fnzi_io_is_new_value(out) ||
-        !fnzi_value_find(o->p, 0, out->target, strlen(out->target), &input))
-      continue;
-    const char *name = fnzi_pt2_name(o, 0, input);
-    FNZ_TRY(fnzi_json_out_name(w, name, strlen(name)));
-    FNZ_TRY(fnzi_json_out_int(w, number - 1));
-  }
-  return fnzi_json_close(w, '}');
-}
-
 /* The member "custom" of the file, with the pairs of this program in place of its own. */
 static fnz_status put_custom(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *had) {
   fnzi_json_doc doc = {.root = NULL};
@@ -47,8 +27,23 @@ static fnz_status put_custom(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json 
     FNZ_TRY(fnzi_json_out_name(w, m->key, m->key_size));
     FNZ_TRY(fnzi_json_out_tree(w, m));
   }
-  FNZ_TRY(fnzi_json_key(w, key));
-  FNZ_TRY(put_pairs(o, w));
+  const fnzi_graph *g = fnzi_graph_main(o->p);
+  int64_t number = 0;
+  FNZ_TRY(fnzi_json_open_as(w, key, '{'));
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    const fnz_output_spec *out = &o->p->outputs[k];
+    uint64_t input;
+    if (fnzi_output_kind_of(out)->taker != FNZI_TAKEN_BY_USER)
+      continue;
+    number++;
+    if (!fnzi_io_is_new_value(out) ||
+        !fnzi_value_find(o->p, 0, out->target, strlen(out->target), &input))
+      continue;
+    const char *name = fnzi_pt2_name(o, 0, input);
+    FNZ_TRY(fnzi_json_out_name(w, name, strlen(name)));
+    FNZ_TRY(fnzi_json_out_int(w, number - 1));
+  }
+  FNZ_TRY(fnzi_json_close(w, '}'));
   return fnzi_json_close(w, '}');
 }
 

@@ -77,35 +77,30 @@ static fnz_status check_count(fnzi_pt2 *r, const fnzi_json *args, const fnzi_jso
                         specs->count, args->count, args->key);
 }
 
-static fnz_status read_input(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *spec_json,
-                             size_t k) {
-  fnz_program *p = s->r->p;
-  description d;
-  fnz_arg *input = &fnzi_graph_at(p, s->graph)->inputs[k];
-  FNZ_TRY(read_spec(s->r, spec_json, fnzi_pt2_input_kinds, FNZ_INPUT_KIND_COUNT, &d));
-  FNZ_TRY(check_name(s->r, &d, json));
-  /* The Argument union has no tokens; the spec alone names them. */
-  const char *token = d.kind == FNZ_INPUT_TOKEN ? name_in(fnzi_json_find(d.fields, "arg")) : NULL;
-  FNZ_TRY(token ? fnzi_pt2_define(s, json, token, FNZ_ARG_TOKEN, input)
-                : fnzi_pt2_define_arg(s, json, input));
-  fnz_input_spec *out = &p->inputs[k];
-  *out = (fnz_input_spec){.kind = (fnz_input_kind)d.kind, .target = d.target ? d.target : ""};
-  if (out->kind == FNZ_INPUT_BUFFER)
-    FNZ_TRY(fnzi_json_flag(&s->r->doc, d.fields, "persistent", true, &out->persistent));
-  if (!fnzi_is_reference(input) && out->kind == FNZ_INPUT_USER)
-    out->kind = FNZ_INPUT_LITERAL;
-  if (fnzi_is_reference(input) && !d.target)
-    out->target = fnzi_value_at(p, s->graph, input->u.value)->name;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pt2_inputs(fnzi_pt2_scope *s, const fnzi_json *inputs, const fnzi_json *specs) {
+  fnz_program *p = s->r->p;
   const fnzi_json *spec = specs->u.first;
   size_t k = 0;
   FNZ_TRY(check_count(s->r, inputs, specs));
-  FNZ_TRY(fnzi_graph_set_inputs(s->r->p, s->graph, inputs->count));
-  for (const fnzi_json *input = inputs->u.first; input; input = input->next, spec = spec->next)
-    FNZ_TRY(read_input(s, input, spec, k++));
+  FNZ_TRY(fnzi_graph_set_inputs(p, s->graph, inputs->count));
+  for (const fnzi_json *json = inputs->u.first; json; json = json->next, spec = spec->next, k++) {
+    description d;
+    fnz_arg *input = &fnzi_graph_at(p, s->graph)->inputs[k];
+    FNZ_TRY(read_spec(s->r, spec, fnzi_pt2_input_kinds, FNZ_INPUT_KIND_COUNT, &d));
+    FNZ_TRY(check_name(s->r, &d, json));
+    /* The Argument union has no tokens; the spec alone names them. */
+    const char *token = d.kind == FNZ_INPUT_TOKEN ? name_in(fnzi_json_find(d.fields, "arg")) : NULL;
+    FNZ_TRY(token ? fnzi_pt2_define(s, json, token, FNZ_ARG_TOKEN, input)
+                  : fnzi_pt2_define_arg(s, json, input));
+    fnz_input_spec *out = &p->inputs[k];
+    *out = (fnz_input_spec){.kind = (fnz_input_kind)d.kind, .target = d.target ? d.target : ""};
+    if (out->kind == FNZ_INPUT_BUFFER)
+      FNZ_TRY(fnzi_json_flag(&s->r->doc, d.fields, "persistent", true, &out->persistent));
+    if (!fnzi_is_reference(input) && out->kind == FNZ_INPUT_USER)
+      out->kind = FNZ_INPUT_LITERAL;
+    if (fnzi_is_reference(input) && !d.target)
+      out->target = fnzi_value_at(p, s->graph, input->u.value)->name;
+  }
   return FNZ_OK;
 }
 

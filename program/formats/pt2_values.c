@@ -112,24 +112,6 @@ static fnz_status values_read_dims(fnz_program *p, const fnzi_json_doc *in, cons
   return FNZ_OK;
 }
 
-static fnz_status read_shape(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *meta,
-                             dims *d, fnz_geometry *g) {
-  const fnzi_json *sizes, *strides, *offset;
-  FNZ_TRY(fnzi_json_need(in, meta, "sizes", FNZI_JSON_ARRAY, &sizes));
-  FNZ_TRY(fnzi_json_need(in, meta, "strides", FNZI_JSON_ARRAY, &strides));
-  FNZ_TRY(fnzi_json_need(in, meta, "storage_offset", FNZI_JSON_OBJECT, &offset));
-  if (sizes->count != strides->count)
-    return fnzi_json_fail(in, FNZ_CLASS_TYPE, meta, "%u sizes, but %u strides", sizes->count,
-                          strides->count);
-  if (sizes->count > FNZ_MAX_RANK)
-    return fnzi_json_fail(in, FNZ_CLASS_LIMIT, sizes, "%u dimensions; at most %d are allowed",
-                          sizes->count, FNZ_MAX_RANK);
-  g->rank = sizes->count;
-  FNZ_TRY(values_read_dims(p, in, sizes, d->sizes, d->symbols));
-  FNZ_TRY(values_read_dims(p, in, strides, d->strides, d->symbols + g->rank));
-  return values_read_dim(p, in, offset, &g->offset, &d->symbols[2 * g->rank]);
-}
-
 fnz_status fnzi_pt2_geometry(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *meta,
                              const fnz_geometry **out) {
   dims d = {0};
@@ -150,7 +132,20 @@ fnz_status fnzi_pt2_geometry(fnz_program *p, const fnzi_json_doc *in, const fnzi
                           "before it is exported (to_dense)",
                           name, (long long)layout->u.i);
   }
-  FNZ_TRY(read_shape(p, in, meta, &d, &g));
+  const fnzi_json *sizes, *strides, *offset;
+  FNZ_TRY(fnzi_json_need(in, meta, "sizes", FNZI_JSON_ARRAY, &sizes));
+  FNZ_TRY(fnzi_json_need(in, meta, "strides", FNZI_JSON_ARRAY, &strides));
+  FNZ_TRY(fnzi_json_need(in, meta, "storage_offset", FNZI_JSON_OBJECT, &offset));
+  if (sizes->count != strides->count)
+    return fnzi_json_fail(in, FNZ_CLASS_TYPE, meta, "%u sizes, but %u strides", sizes->count,
+                          strides->count);
+  if (sizes->count > FNZ_MAX_RANK)
+    return fnzi_json_fail(in, FNZ_CLASS_LIMIT, sizes, "%u dimensions; at most %d are allowed",
+                          sizes->count, FNZ_MAX_RANK);
+  g.rank = sizes->count;
+  FNZ_TRY(values_read_dims(p, in, sizes, d.sizes, d.symbols));
+  FNZ_TRY(values_read_dims(p, in, strides, d.strides, d.symbols + g.rank));
+  FNZ_TRY(values_read_dim(p, in, offset, &g.offset, &d.symbols[2 * g.rank]));
   return fnzi_json_at(in, fnzi_intern_geometry(p, &g, out), meta);
 }
 

@@ -26,14 +26,15 @@ typedef struct loader {
   } held; /* a reference to each blob until all weights have theirs */
 } loader;
 
+/* --- configs ----------------------------------------------------------------------------- */
 static fnz_status open_folder(loader *l, folder *f, const char *prefix, const char *name,
                               const char *model, const char *const suffixes[2]) {
   const fnzi_json *config;
   FNZ_TRY(fnzi_arena_format(l->r->arena, &f->path, "%sdata/%s/", prefix, name));
   const fnzi_zip_entry *entry = NULL;
   for (size_t i = 0; i < 2 && !entry; i++) {
-    char name[2048];
-    int size = snprintf(name, sizeof name, "%s%s_%s.json", f->path, model, suffixes[i]);
+    char file[2048];
+    int size = snprintf(file, sizeof file, "%s%s_%s.json", f->path, model, suffixes[i]);
     if (size > 0 && (size_t)size < sizeof name)
       entry = fnzi_zip_find(l->zip, name);
   }

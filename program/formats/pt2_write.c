@@ -140,8 +140,10 @@ static fnz_status put_model(fnzi_pt2_out *o, fnz_buffer *out) {
 
 /* --- one run -------------------------------------------------------------------------------------
  */
-static fnz_status prepare(fnzi_pt2_out *o) {
-  size_t count = o->p->graphs.count;
+static fnz_status write(fnzi_pt2_out *o, bool is_archive, fnz_buffer *out,
+                        struct fnzi_out_pieces *pieces) {
+  fnz_buffer model = {0};
+  const size_t count = o->p->graphs.count;
   FNZ_TRY(fnzi_pt2_check_devices(o));
   FNZI_NEW(&o->arena, count, &o->bodies);
   FNZI_NEW(&o->arena, count, &o->names);
@@ -154,15 +156,9 @@ static fnz_status prepare(fnzi_pt2_out *o) {
     FNZ_TRY(fnzi_pt2_make_names(o, (uint32_t)i));
     FNZ_TRY(fnzi_pt2_find_numbers(o, (uint32_t)i));
   }
-  return fnzi_pt2_plan_outputs(o);
-}
-
-static fnz_status write(fnzi_pt2_out *o, bool is_archive, fnz_buffer *out,
-                        struct fnzi_out_pieces *pieces) {
-  fnz_buffer model = {0};
-  FNZ_TRY(prepare(o));
+  FNZ_TRY(fnzi_pt2_plan_outputs(o));
   /* Bodies of higher-order operators come last in the program and are written first. */
-  for (size_t i = o->p->graphs.count; i-- > 1;) {
+  for (size_t i = count; i-- > 1;) {
     fnzi_json_out w = {.ctx = o->ctx, .out = &o->bodies[i]};
     FNZ_TRY(fnzi_pt2_put_graph(o, &w, (uint32_t)i));
   }

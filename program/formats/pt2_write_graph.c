@@ -83,6 +83,8 @@ static fnz_status put_metadata(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph
   return fnzi_json_close(w, '}');
 }
 
+/* --- nodes --------------------------------------------------------------------------------------
+ */
 static fnz_status put_parts(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node) {
   const fnzi_node *n = fnzi_node_at(o->p, graph, node);
   FNZ_TRY(fnzi_json_open(w, '{'));

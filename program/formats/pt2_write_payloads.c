@@ -11,11 +11,6 @@
 
 /* --- the archive that was read ------------------------------------------------------------------
  */
-static bool ends_with(const char *name, const char *end) {
-  size_t size = strlen(name), tail = strlen(end);
-  return size >= tail && strcmp(name + size - tail, end) == 0;
-}
-
 /* Constants that no input names are left out of the list: they were states that are plain inputs
  * now, or other names. TVM's importer takes one for another constant. */
 static fnz_status put_constants(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_extras_record *r) {
@@ -62,7 +57,7 @@ static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer
     const fnzi_extras_record *r = &o->x->records.data[i];
     /* A number that PyTorch derives from the records. They are no longer the same, and nothing
      * checks it. */
-    if (ends_with(r->name, ".data/serialization_id"))
+    if (fnzi_ends_with(r->name, ".data/serialization_id"))
       continue;
     FNZ_TRY(fnzi_blob_check(o->ctx, r->blob));
     if (r->blob) {
@@ -72,7 +67,7 @@ static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer
       static const char constants[] = "data/constants/model_constants_config.json";
       if (strstr(r->name, "data/sample_inputs/") && fnzi_io_has_pairs(o->p))
         FNZ_TRY(fnzi_zip_add(z, r->name, "", 0));
-      else if (ends_with(r->name, constants) && fnzi_io_has_pairs(o->p))
+      else if (fnzi_ends_with(r->name, constants) && fnzi_io_has_pairs(o->p))
         FNZ_TRY(put_constants(o, z, r));
       else
         FNZ_TRY(fnzi_zip_add_piece(z, r->name, fnzi_blob_data(r->blob), fnzi_blob_bytes(r->blob),

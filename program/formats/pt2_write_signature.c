@@ -232,31 +232,6 @@ static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
   return fnzi_json_close(w, '}');
 }
 
-static fnz_status signature_put_output(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
-  const fnz_output_spec *out = &o->p->outputs[k];
-  const fnz_arg *arg = &fnzi_graph_main(o->p)->outputs[k];
-  const fnzi_pt2_kind row = fnzi_pt2_output_kinds[out->kind];
-  bool is_user = out->kind == FNZ_OUTPUT_USER;
-  FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_open_as(w, row.tag, '{'));
-  FNZ_TRY(fnzi_json_key(w, "arg"));
-  if (arg->tag != FNZ_ARG_VALUE)
-    FNZ_TRY(fnzi_pt2_put_arg(o, w, 0, arg, NULL));
-  else {
-    if (is_user)
-      FNZ_TRY(fnzi_json_open(w, '{'));
-    if (is_user)
-      FNZ_TRY(fnzi_json_key(w, "as_tensor"));
-    FNZ_TRY(fnzi_pt2_put_tensor(w, o->outputs[k]));
-    if (is_user)
-      FNZ_TRY(fnzi_json_close(w, '}'));
-  }
-  if (row.target)
-    FNZ_TRY(fnzi_json_out_text(w, row.target, out->target ? out->target : ""));
-  FNZ_TRY(fnzi_json_close(w, '}'));
-  return fnzi_json_close(w, '}');
-}
-
 fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out *w) {
   const fnzi_graph *g = fnzi_graph_main(o->p);
   FNZ_TRY(fnzi_json_open(w, '{'));
@@ -266,8 +241,28 @@ fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out *w) {
       FNZ_TRY(put_input(o, w, k));
   FNZ_TRY(fnzi_json_close(w, ']'));
   FNZ_TRY(fnzi_json_open_as(w, "output_specs", '['));
-  for (uint32_t k = 0; k < g->noutputs; k++)
-    FNZ_TRY(signature_put_output(o, w, k));
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    const fnz_output_spec *out = &o->p->outputs[k];
+    const fnz_arg *arg = &g->outputs[k];
+    const fnzi_pt2_kind row = fnzi_pt2_output_kinds[out->kind];
+    FNZ_TRY(fnzi_json_open(w, '{'));
+    FNZ_TRY(fnzi_json_open_as(w, row.tag, '{'));
+    FNZ_TRY(fnzi_json_key(w, "arg"));
+    if (arg->tag != FNZ_ARG_VALUE)
+      FNZ_TRY(fnzi_pt2_put_arg(o, w, 0, arg, NULL));
+    else if (out->kind != FNZ_OUTPUT_USER)
+      FNZ_TRY(fnzi_pt2_put_tensor(w, o->outputs[k]));
+    else {
+      FNZ_TRY(fnzi_json_open(w, '{'));
+      FNZ_TRY(fnzi_json_key(w, "as_tensor"));
+      FNZ_TRY(fnzi_pt2_put_tensor(w, o->outputs[k]));
+      FNZ_TRY(fnzi_json_close(w, '}'));
+    }
+    if (row.target)
+      FNZ_TRY(fnzi_json_out_text(w, row.target, out->target ? out->target : ""));
+    FNZ_TRY(fnzi_json_close(w, '}'));
+    FNZ_TRY(fnzi_json_close(w, '}'));
+  }
   FNZ_TRY(fnzi_json_close(w, ']'));
   return fnzi_json_close(w, '}');
 }

@@ -166,41 +166,33 @@ static fnz_status close_gaps(fnzi_pt2_out *o, const fnz_geometry *g, const fnz_g
   return FNZ_OK;
 }
 
-/* A clone of a view of symbolic sizes. Without recorded sizes it is written with the strides of the
- * view. */
-static fnz_status put_symbolic_clone(fnzi_pt2_out *o, fnzi_json_out *w, size_t k,
-                                     const fnz_geometry *g) {
-  fnzi_extras_value note = fnzi_extras_note_of(o->p, 0, o->copied[k]);
-  bool can_have_grad = fnzi_is_float(g->dtype) || fnzi_is_complex(g->dtype);
-  const fnz_geometry *recorded;
-  stride_exprs strides;
+/* A clone closes the gaps of a view and has each element once. */
+static fnz_status put_value_of_clone(fnzi_pt2_out *o, fnzi_json_out *w, size_t k) {
+  const fnz_geometry *g = fnzi_value_at(o->p, 0, o->copied[k])->geometry, *recorded;
   fnz_geometry clone = *g;
-  uint32_t *symbols;
+  clone.offset = 0;
+  if (!g->symbols) {
+    int64_t *own;
+    FNZI_NEW(&o->arena, g->rank, &own);
+    fnzi_iterator_strides(&g, 1, g->rank, g->sizes, own);
+    clone.strides = own;
+    return put_tensor(o, w, 0, o->copied[k], &clone, o->clones[k]);
+  }
+  /* Without recorded sizes it is written with the strides of the view. */
   FNZ_TRY(recorded_of(o, g, &recorded));
   if (!recorded || fnzi_is_dense(recorded))
     return put_tensor(o, w, 0, o->copied[k], g, o->clones[k]);
+  fnzi_extras_value note = fnzi_extras_note_of(o->p, 0, o->copied[k]);
+  bool can_have_grad = fnzi_is_float(g->dtype) || fnzi_is_complex(g->dtype);
+  stride_exprs strides;
+  uint32_t *symbols;
   FNZ_TRY(close_gaps(o, g, recorded, &strides));
   FNZI_NEW(&o->arena, 2 * (size_t)g->rank + 1, &symbols);
   memcpy(symbols, g->symbols, g->rank * sizeof *symbols);
   clone.symbols = symbols;
-  clone.offset = 0;
   FNZ_TRY(fnzi_json_out_name(w, o->clones[k], strlen(o->clones[k])));
   return put_meta(o, w, &clone, &strides, fnzi_extras_device(o->x, note),
                   note.requires_grad && can_have_grad);
-}
-
-/* A clone closes the gaps of a view and has each element once. */
-static fnz_status put_value_of_clone(fnzi_pt2_out *o, fnzi_json_out *w, size_t k) {
-  const fnz_geometry *g = fnzi_value_at(o->p, 0, o->copied[k])->geometry;
-  fnz_geometry clone = *g;
-  int64_t *strides;
-  if (g->symbols)
-    return put_symbolic_clone(o, w, k, g);
-  FNZI_NEW(&o->arena, g->rank, &strides);
-  fnzi_iterator_strides(&g, 1, g->rank, g->sizes, strides);
-  clone.strides = strides;
-  clone.offset = 0;
-  return put_tensor(o, w, 0, o->copied[k], &clone, o->clones[k]);
 }
 
 /* --- which number a symbolic value is -----------------------------------------------------------

@@ -39,18 +39,6 @@ static int by_begin(const void *a, const void *b) {
   return (x->end > y->end) - (x->end < y->end);
 }
 
-static fnz_status safetensors_read_dtype(reader *r, const fnzi_json *entry, fnz_dtype *out) {
-  const char *name;
-  FNZ_TRY(fnzi_json_need_text(&r->doc, entry, "dtype", &name));
-  for (*out = 0; *out < FNZ_DTYPE_COUNT; (*out)++) {
-    const char *row = fnz_dtype_get_info(*out)->safetensors;
-    if (*row && strcmp(row, name) == 0)
-      return FNZ_OK;
-  }
-  return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, entry,
-                        "element type %s is not one that fnz knows", name);
-}
-
 static fnz_status safetensors_read_range(reader *r, const fnzi_json *entry, range *out) {
   const fnzi_json *offsets;
   int64_t begin, end;
@@ -75,7 +63,14 @@ static fnz_status read_array(reader *r, const fnzi_json *entry) {
   range where;
   int64_t sizes[FNZ_MAX_RANK];
   fnz_array t = {.name = entry->key, .sizes = sizes};
-  FNZ_TRY(safetensors_read_dtype(r, entry, &t.dtype));
+  const char *dtype;
+  FNZ_TRY(fnzi_json_need_text(&r->doc, entry, "dtype", &dtype));
+  while (t.dtype < FNZ_DTYPE_COUNT &&
+         (!*dtype || strcmp(fnz_dtype_get_info(t.dtype)->safetensors, dtype) != 0))
+    t.dtype++;
+  if (t.dtype == FNZ_DTYPE_COUNT)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, entry,
+                          "element type %s is not one that fnz knows", dtype);
   const fnzi_json *shape;
   FNZ_TRY(fnzi_json_need(&r->doc, entry, "shape", FNZI_JSON_ARRAY, &shape));
   t.rank = 0;

@@ -85,26 +85,6 @@ static int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static fnz_status read_escape(fnzi_lexer *x) {
-  static const char letters[] = "\"'\\ntr", bytes[] = "\"'\\\n\t\r";
-  char c = byte_at(x, 0), byte;
-  const char *found = c ? strchr(letters, c) : NULL;
-  x->at++;
-  if (found)
-    byte = bytes[found - letters];
-  else if (c == 'x') {
-    /* \xNN denotes an ASCII byte only, so that escapes cannot make invalid UTF-8. */
-    int high = hex_digit(byte_at(x, 0)), low = hex_digit(byte_at(x, 1));
-    if (high < 0 || high > 7 || low < 0)
-      return fnzi_lexer_fail(x, FNZ_CLASS_SYNTAX, "\\x needs two lower-case digits, 00 to 7f");
-    byte = (char)(high * 16 + low);
-    x->at += 2;
-  } else
-    return fnzi_lexer_fail(x, FNZ_CLASS_SYNTAX,
-                           "unknown escape; there are \\\" \\' \\\\ \\n \\t \\r \\xNN");
-  return fnzi_put(x->ctx, &x->scratch, &byte, 1);
-}
-
 /* A run of bytes up to a quote, a backslash or the end of the line. */
 static fnz_status read_run(fnzi_lexer *x, char quote) {
   const char *from = x->at;
@@ -118,12 +98,28 @@ static fnz_status read_run(fnzi_lexer *x, char quote) {
 }
 
 static fnz_status lex_read_string(fnzi_lexer *x, fnzi_token kind) {
+  static const char letters[] = "\"'\\ntr", bytes[] = "\"'\\\n\t\r";
   char quote = *x->at++;
   x->scratch.size = 0;
   FNZ_TRY(read_run(x, quote));
   while (*x->at == '\\') {
     x->at++;
-    FNZ_TRY(read_escape(x));
+    char c = byte_at(x, 0), byte;
+    const char *found = c ? strchr(letters, c) : NULL;
+    x->at++;
+    if (found)
+      byte = bytes[found - letters];
+    else if (c == 'x') {
+      /* \xNN denotes an ASCII byte only, so that escapes cannot make invalid UTF-8. */
+      int high = hex_digit(byte_at(x, 0)), low = hex_digit(byte_at(x, 1));
+      if (high < 0 || high > 7 || low < 0)
+        return fnzi_lexer_fail(x, FNZ_CLASS_SYNTAX, "\\x needs two lower-case digits, 00 to 7f");
+      byte = (char)(high * 16 + low);
+      x->at += 2;
+    } else
+      return fnzi_lexer_fail(x, FNZ_CLASS_SYNTAX,
+                             "unknown escape; there are \\\" \\' \\\\ \\n \\t \\r \\xNN");
+    FNZ_TRY(fnzi_put(x->ctx, &x->scratch, &byte, 1));
     FNZ_TRY(read_run(x, quote));
   }
   x->at++;

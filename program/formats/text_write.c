@@ -6,6 +6,7 @@
 
 enum { SHORT_SOURCE = 48 };
 
+/* --- nodes ----------------------------------------------------------------------------------- */
 static fnz_status put_notes(fnzi_printer *w, const fnzi_node *n) {
   uint64_t number;
   if (n->source[0]) {

@@ -57,44 +57,39 @@ static uint64_t zip_write_place(const fnzi_zip_out *z) {
   return (uint64_t)z->out->size + (z->pieces ? z->pieces->bytes : 0);
 }
 
-static fnz_status put_local(fnzi_zip_out *z, const fnzi_zip_record *r) {
+/* The record without its bytes, which come next. */
+static fnz_status open_record(fnzi_zip_out *z, const char *name, size_t size, uint32_t crc) {
   char head[LOCAL_BYTES], extra[ZIP64_LOCAL + 4 + ALIGN], *p = head, *e = extra;
-  size_t name = strlen(r->name), wide = is_large(r->size) ? ZIP64_LOCAL : 0;
-  /* Bytes of padding behind its own head, so that what follows `r->offset + LOCAL_BYTES + name +
+  const fnzi_zip_record r = {name, zip_write_place(z), size, crc};
+  size_t length = strlen(name), wide = is_large(size) ? ZIP64_LOCAL : 0;
+  if (length > UINT16_MAX)
+    return fnzi_fail(z->ctx, FNZ_CLASS_LIMIT, NULL, "a record has a name of %zu bytes", length);
+  FNZI_PUSH(z->ctx, &z->records, r);
+  /* Bytes of padding behind its own head, so that what follows `r.offset + LOCAL_BYTES + length +
    * wide` begins at a multiple. */
-  size_t pad = (size_t)(ALIGN - (r->offset + LOCAL_BYTES + name + wide + 4) % ALIGN) % ALIGN;
+  size_t pad = (size_t)(ALIGN - (r.offset + LOCAL_BYTES + length + wide + 4) % ALIGN) % ALIGN;
   p = set(p, SIGN_LOCAL, 4);
   p = set(p, wide ? WITH_ZIP64 : PLAIN, 2);
   p = set(p, UTF8, 2);
   p = set(p, 0, 2); /* stored */
   p = set(p, 0, 4); /* no time */
-  p = set(p, r->crc, 4);
-  p = set(p, narrow(r->size), 4);
-  p = set(p, narrow(r->size), 4);
-  p = set(p, name, 2);
+  p = set(p, crc, 4);
+  p = set(p, narrow(size), 4);
+  p = set(p, narrow(size), 4);
+  p = set(p, length, 2);
   set(p, wide + 4 + pad, 2);
   if (wide) {
     e = set(e, 1, 2);
     e = set(e, 16, 2);
-    e = set(e, r->size, 8);
-    e = set(e, r->size, 8);
+    e = set(e, size, 8);
+    e = set(e, size, 8);
   }
   e = set(e, PADDING_ID, 2);
   e = set(e, pad, 2);
   memset(e, 'Z', pad);
   FNZ_TRY(fnzi_put(z->ctx, z->out, head, sizeof head));
-  FNZ_TRY(fnzi_put(z->ctx, z->out, r->name, name));
+  FNZ_TRY(fnzi_put(z->ctx, z->out, name, length));
   return fnzi_put(z->ctx, z->out, extra, wide + 4 + pad);
-}
-
-/* The record without its bytes, which come next. */
-static fnz_status open_record(fnzi_zip_out *z, const char *name, size_t size, uint32_t crc) {
-  fnzi_zip_record r = {name, zip_write_place(z), size, crc};
-  if (strlen(name) > UINT16_MAX)
-    return fnzi_fail(z->ctx, FNZ_CLASS_LIMIT, NULL, "a record has a name of %zu bytes",
-                     strlen(name));
-  FNZI_PUSH(z->ctx, &z->records, r);
-  return put_local(z, &r);
 }
 
 fnz_status fnzi_zip_add(fnzi_zip_out *z, const char *name, const void *bytes, size_t size) {

@@ -173,22 +173,21 @@ static const fnz_geometry *first_tensor(const fnzi_mlir *w, const fnzi_node *n) 
   return NULL;
 }
 
-/* The element type of a tensor without dimensions that promotes as the number does: that of the
- * other operand where it is of the number's category or above, else the default of the number. */
-static fnz_dtype literal_dtype(const fnzi_mlir *w, const fnzi_node *n, const fnz_arg *number) {
-  const fnz_geometry *g = first_tensor(w, n);
-  bool is_float = number->tag == FNZ_ARG_FLOAT;
-  if (g && (fnzi_is_float(g->dtype) || (fnzi_is_integer(g->dtype) && !is_float)))
-    return g->dtype;
-  return is_float ? FNZ_F32 : number->tag == FNZ_ARG_BOOL ? FNZ_BOOL : FNZ_I64;
-}
-
 static fnz_status add_as_tensor(fnzi_mlir *w, fnzi_mlir_list *list, const fnzi_node *n,
                                 const fnz_arg *arg) {
   const char *name;
   char type[48];
   if (arg->tag != FNZ_ARG_SYMBOL) {
-    fnz_dtype dtype = literal_dtype(w, n, arg);
+    /* The element type of a tensor without dimensions that promotes as the number does: that of the
+     * other operand where it is of the number's category or above, else the default of the number.
+     */
+    const fnz_geometry *g = first_tensor(w, n);
+    bool is_float = arg->tag == FNZ_ARG_FLOAT;
+    bool is_others = g && (fnzi_is_float(g->dtype) || (fnzi_is_integer(g->dtype) && !is_float));
+    fnz_dtype dtype = is_others                  ? g->dtype
+                      : is_float                 ? FNZ_F32
+                      : arg->tag == FNZ_ARG_BOOL ? FNZ_BOOL
+                                                 : FNZ_I64;
     FNZ_TRY(fnzi_mlir_literal(w, arg, dtype, &name));
     snprintf(type, sizeof type, "!torch.vtensor<[],%s>", fnzi_mlir_element(dtype));
     return fnzi_mlir_add(w, list, name, type);
@@ -205,13 +204,6 @@ static fnz_status add_as_tensor(fnzi_mlir *w, fnzi_mlir_list *list, const fnzi_n
 }
 
 /* --- one argument ----------------------------------------------------------------------------- */
-/* IREE folds a comparison of a constant of floats with an integer as if the floats' bits were
- * integers (docs/iree/splat_comparison.mlir), so what such a tensor is combined with is a float. */
-static bool wants_float(const fnzi_mlir *w, const fnzi_node *n, const fnzi_param *param) {
-  const fnz_geometry *g = first_tensor(w, n);
-  return strcmp(param->name, "other") == 0 && g && fnzi_is_float(g->dtype);
-}
-
 static fnz_status add_one(fnzi_mlir *w, fnzi_mlir_list *list, const fnzi_node *n,
                           const fnzi_param *param, const fnz_arg *arg) {
   fnzi_mlir_number kind = fnzi_mlir_number_of(w, arg);
@@ -226,10 +218,15 @@ static fnz_status add_one(fnzi_mlir *w, fnzi_mlir_list *list, const fnzi_node *n
   case FNZI_TYPE_BOOL:
   case FNZI_TYPE_SYM_BOOL:
     return add_number(w, list, arg, FNZI_MLIR_BOOL);
-  case FNZI_TYPE_SCALAR: /* a bool is none */
-    return add_number(w, list, arg,
-                      kind == FNZI_MLIR_FLOAT || wants_float(w, n, param) ? FNZI_MLIR_FLOAT
-                                                                          : FNZI_MLIR_INT);
+  case FNZI_TYPE_SCALAR: { /* a bool is none */
+    /* IREE folds a comparison of a constant of floats with an integer as if the floats' bits were
+     * integers (docs/iree/splat_comparison.mlir), so what such a tensor is combined with is a
+     * float. */
+    const fnz_geometry *g = first_tensor(w, n);
+    bool meets_floats = strcmp(param->name, "other") == 0 && g && fnzi_is_float(g->dtype);
+    bool as_float = kind == FNZI_MLIR_FLOAT || meets_floats;
+    return add_number(w, list, arg, as_float ? FNZI_MLIR_FLOAT : FNZI_MLIR_INT);
+  }
   default:
     return add_number(w, list, arg, FNZI_MLIR_INT);
   }

@@ -84,28 +84,25 @@ static fnz_status join_weight(fnzi_mlir *all, fnzi_mlir *w, uint32_t input, uint
   return add(w, input, key);
 }
 
-static fnz_status join_method(fnzi_mlir *all, fnzi_mlir *w) {
-  const fnzi_graph *g = fnzi_graph_main(w->p);
-  FNZI_NEW(&w->arena, g->ninputs, &w->weights);
-  for (uint32_t k = 0; k < g->ninputs; k++) {
-    const fnzi_weight *weight = methods_weight_of(w, k);
-    uint64_t found;
-    w->weights[k] = UINT32_MAX;
-    if (!weight || w->roles[k] == FNZI_MLIR_UNUSED)
-      continue;
-    if (fnzi_map_get(&w->module->keys, weight->name, strlen(weight->name), &found))
-      FNZ_TRY(join_weight(all, w, k, found));
-    else
-      FNZ_TRY(add(w, k, weight->name));
-    if (w->roles[k] == FNZI_MLIR_MUTABLE)
-      w->module->weights.data[w->weights[k]].is_stored = true;
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_mlir_join(fnzi_mlir *all, size_t count) {
-  for (size_t m = 0; m < count; m++)
-    FNZ_TRY(join_method(all, &all[m]));
+  for (size_t m = 0; m < count; m++) {
+    fnzi_mlir *w = &all[m];
+    const uint32_t ninputs = fnzi_graph_main(w->p)->ninputs;
+    FNZI_NEW(&w->arena, ninputs, &w->weights);
+    for (uint32_t k = 0; k < ninputs; k++) {
+      const fnzi_weight *weight = methods_weight_of(w, k);
+      uint64_t found;
+      w->weights[k] = UINT32_MAX;
+      if (!weight || w->roles[k] == FNZI_MLIR_UNUSED)
+        continue;
+      if (fnzi_map_get(&w->module->keys, weight->name, strlen(weight->name), &found))
+        FNZ_TRY(join_weight(all, w, k, found));
+      else
+        FNZ_TRY(add(w, k, weight->name));
+      if (w->roles[k] == FNZI_MLIR_MUTABLE)
+        w->module->weights.data[w->weights[k]].is_stored = true;
+    }
+  }
   for (size_t m = 0; m < count; m++) {
     fnzi_mlir *w = &all[m];
     /* A weight that any function stores is a global in all functions that read it. */

@@ -70,22 +70,18 @@ static fnz_status put_unpacked(fnzi_mlir *w, const fnzi_node *n, const char *nam
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
-static bool has_number(const fnzi_node *n, const fnz_op *op) {
-  for (uint32_t i = 0; i < n->nargs; i++)
-    if (op->params[i].type == FNZI_TYPE_TENSOR && !op->params[i].is_list &&
-        n->args[i].tag != FNZ_ARG_VALUE && n->args[i].tag != FNZ_ARG_NONE &&
-        n->args[i].tag != FNZ_ARG_DEFAULT)
-      return true;
-  return false;
-}
-
 /* Returns add.Scalar for add.Tensor with a number, if the dialect has it; else the operator itself.
  */
 static const fnz_op *with_number(const fnzi_node *n, const fnz_op *op) {
   static const char tensor[] = "Tensor";
   char name[96];
+  bool has_number = false;
+  for (uint32_t i = 0; i < n->nargs; i++)
+    has_number |= op->params[i].type == FNZI_TYPE_TENSOR && !op->params[i].is_list &&
+                  n->args[i].tag != FNZ_ARG_VALUE && n->args[i].tag != FNZ_ARG_NONE &&
+                  n->args[i].tag != FNZ_ARG_DEFAULT;
   bool is_pair = strncmp(op->overload, tensor, sizeof tensor - 1) == 0 && n->nargs >= 2 &&
-                 n->args[0].tag == FNZ_ARG_VALUE && has_number(n, op);
+                 n->args[0].tag == FNZ_ARG_VALUE && has_number;
   if (!is_pair)
     return op;
   snprintf(name, sizeof name, "%s.Scalar%s", op->base, op->overload + sizeof tensor - 1);

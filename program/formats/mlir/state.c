@@ -50,27 +50,6 @@ static bool moves(const fnzi_mlir *w, uint32_t output, uint32_t input) {
   return a->dtype != b->dtype || !fnzi_same_sizes(a, b);
 }
 
-static fnz_status place_state(fnzi_mlir *w, uint32_t output) {
-  int64_t k = fnzi_mlir_final_of(w, output);
-  if (k < 0)
-    return FNZ_OK;
-  uint32_t input = (uint32_t)k;
-  uint8_t role = FNZI_MLIR_ARGUMENT;
-  if (w->options.state == FNZ_MLIR_STATE_GLOBALS && fnzi_is_stored(w->p->inputs[input].kind))
-    role = FNZI_MLIR_MUTABLE;
-  /* IREE cannot overwrite integers (docs/iree/overwrite_integers.mlir): they stay results. */
-  const fnz_arg *value = &fnzi_graph_main(w->p)->inputs[input];
-  if (w->options.state == FNZ_MLIR_STATE_EPILOGUE && value->tag == FNZ_ARG_VALUE &&
-      !fnzi_is_integer(fnzi_value_at(w->p, 0, value->u.value)->geometry->dtype))
-    role = FNZI_MLIR_OVERWRITTEN;
-  if (role != FNZI_MLIR_ARGUMENT && moves(w, output, input))
-    return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, w->p->outputs[output].target,
-                     "its final value has other sizes, so it cannot be stored; write it with "
-                     "--state outputs");
-  w->roles[input] = role;
-  return FNZ_OK;
-}
-
 /* An argument stays one though nothing uses it; a weight does not. */
 static uint8_t first_role(const fnzi_mlir *w, uint32_t k, bool used) {
   fnz_input_kind kind = w->p->inputs[k].kind;
@@ -93,8 +72,25 @@ fnz_status fnzi_mlir_find_roles(fnzi_mlir *w) {
   FNZ_TRY(find_finals(w));
   for (uint32_t k = 0; k < g->ninputs; k++)
     w->roles[k] = first_role(w, k, fnzi_is_reference(&g->inputs[k]) && used[g->inputs[k].u.value]);
-  for (uint32_t k = 0; k < g->noutputs; k++)
-    FNZ_TRY(place_state(w, k));
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    int64_t stored = fnzi_mlir_final_of(w, k);
+    if (stored < 0)
+      continue;
+    uint32_t input = (uint32_t)stored;
+    uint8_t role = FNZI_MLIR_ARGUMENT;
+    if (w->options.state == FNZ_MLIR_STATE_GLOBALS && fnzi_is_stored(w->p->inputs[input].kind))
+      role = FNZI_MLIR_MUTABLE;
+    /* IREE cannot overwrite integers (docs/iree/overwrite_integers.mlir): they stay results. */
+    const fnz_arg *value = &g->inputs[input];
+    if (w->options.state == FNZ_MLIR_STATE_EPILOGUE && value->tag == FNZ_ARG_VALUE &&
+        !fnzi_is_integer(fnzi_value_at(w->p, 0, value->u.value)->geometry->dtype))
+      role = FNZI_MLIR_OVERWRITTEN;
+    if (role != FNZI_MLIR_ARGUMENT && moves(w, k, input))
+      return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, w->p->outputs[k].target,
+                       "its final value has other sizes, so it cannot be stored; write it with "
+                       "--state outputs");
+    w->roles[input] = role;
+  }
   return FNZ_OK;
 }
 

@@ -108,11 +108,18 @@ static fnz_status put_truths(fnzi_mlir *w, fnz_buffer *out, const fnz_array *a) 
   return fnzi_put(w->ctx, out, ">", 1);
 }
 
-static fnz_status put_inline(fnzi_mlir *w, fnz_buffer *out, const fnzi_weight *weight,
-                             uint32_t input) {
-  fnz_array a;
-  const char *name;
+static fnz_status put_value(fnzi_mlir *w, fnz_buffer *out, const fnzi_weight *weight,
+                            uint32_t input) {
   static const unsigned char align[4] = {ALIGN, 0, 0, 0};
+  const char *key = key_of(w, input), *name;
+  fnz_array a;
+  if (fnz_geometry_numel(weight->geometry) == 0)
+    return fnzi_put_text(w->ctx, out, "dense<>");
+  if (w->options.weights != FNZ_MLIR_WEIGHTS_INLINE) {
+    FNZ_TRY(fnzi_put_text(w->ctx, out, "#flow.parameter.named<\"model\"::"));
+    FNZ_TRY(fnzi_mlir_put_quoted(w->ctx, out, key, strlen(key)));
+    return fnzi_put(w->ctx, out, ">", 1);
+  }
   FNZ_TRY(fnzi_mlir_compact(w, weight, &a));
   if (a.dtype == FNZ_BOOL)
     return put_truths(w, out, &a);
@@ -124,18 +131,6 @@ static fnz_status put_inline(fnzi_mlir *w, fnz_buffer *out, const fnzi_weight *w
   FNZ_TRY(put_hex(w, &w->resources, a.data, a.bytes));
   FNZ_TRY(fnzi_put(w->ctx, &w->resources, "\"", 1));
   return fnzi_printf(w->ctx, out, "dense_resource<%s>", name);
-}
-
-static fnz_status put_value(fnzi_mlir *w, fnz_buffer *out, const fnzi_weight *weight,
-                            uint32_t input) {
-  const char *key = key_of(w, input);
-  if (fnz_geometry_numel(weight->geometry) == 0)
-    return fnzi_put_text(w->ctx, out, "dense<>");
-  if (w->options.weights == FNZ_MLIR_WEIGHTS_INLINE)
-    return put_inline(w, out, weight, input);
-  FNZ_TRY(fnzi_put_text(w->ctx, out, "#flow.parameter.named<\"model\"::"));
-  FNZ_TRY(fnzi_mlir_put_quoted(w->ctx, out, key, strlen(key)));
-  return fnzi_put(w->ctx, out, ">", 1);
 }
 
 fnz_status fnzi_mlir_put_globals(fnzi_mlir *w, fnz_buffer *out) {
