@@ -141,16 +141,6 @@ static fnz_status take_arg(phrase *h, fnz_arg *out) {
   return FNZ_OK;
 }
 
-/* Steps over `name=` if it is next; returns whether it is. */
-static bool take_keyword(phrase *h, char word[MOST_WORD]) {
-  const char *start = h->at;
-  take_word(h, word);
-  if (*word && skip(h, '='))
-    return true;
-  h->at = start;
-  return false;
-}
-
 /* "sum.dim_IntList(inp, dims)": the operator and op->nparams arguments. */
 static fnz_status read_words(const fnzi_prim_call *c, const char *words, const fnz_op **op,
                              fnz_arg **args) {
@@ -163,7 +153,11 @@ static fnz_status read_words(const fnzi_prim_call *c, const char *words, const f
   FNZI_NEW(c->arena, h.op->nparams, args);
   char word[MOST_WORD];
   for (int place = 0; !skip(&h, ')'); skip(&h, ',')) {
-    int at = take_keyword(&h, word) ? fnzi_op_param(h.op, word) : place++;
+    const char *start = h.at;
+    take_word(&h, word);
+    bool is_named = *word && skip(&h, '=');
+    h.at = is_named ? h.at : start;
+    int at = is_named ? fnzi_op_param(h.op, word) : place++;
     if (at < 0 || at >= h.op->nparams)
       return refuse(h.c, FNZ_CLASS_INTERNAL, h.at);
     FNZ_TRY(take_arg(&h, &(*args)[at]));

@@ -98,28 +98,20 @@ static fnz_status graph_at(fnzi_extras *o, uint32_t graph, fnzi_extras_graph **o
   return FNZ_OK;
 }
 
-static fnz_status find_device(fnzi_extras *o, const char *device, uint16_t *out) {
-  const char *kept;
-  for (size_t i = 0; i < o->devices.count; i++)
-    if (strcmp(o->devices.data[i], device) == 0) {
-      *out = (uint16_t)i;
-      return FNZ_OK;
-    }
-  *out = 0;
-  if (o->devices.count > UINT16_MAX)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_arena_string(&o->arena, device, strlen(device), &kept));
-  FNZI_PUSH(o->own, &o->devices, kept);
-  *out = (uint16_t)(o->devices.count - 1);
-  return FNZ_OK;
-}
-
 static fnz_status set_value(fnzi_extras *o, uint32_t graph, uint32_t value, const char *device,
                             bool requires_grad) {
   fnzi_extras_graph *g;
   fnzi_extras_value note = {0, requires_grad};
   FNZ_TRY(graph_at(o, graph, &g));
-  FNZ_TRY(find_device(o, device, &note.device));
+  size_t k = 0;
+  while (k < o->devices.count && strcmp(o->devices.data[k], device) != 0)
+    k++;
+  if (k == o->devices.count && k <= UINT16_MAX) {
+    const char *kept;
+    FNZ_TRY(fnzi_arena_string(&o->arena, device, strlen(device), &kept));
+    FNZI_PUSH(o->own, &o->devices, kept);
+  }
+  note.device = k <= UINT16_MAX ? (uint16_t)k : 0;
   while (g->values.count <= value)
     FNZI_PUSH(o->own, &g->values, ((fnzi_extras_value){0, false}));
   g->values.data[value] = note;

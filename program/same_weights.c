@@ -75,29 +75,6 @@ int64_t fnzi_weight_difference(const fnzi_weight *a, const fnz_geometry *window,
   return -1;
 }
 
-static fnz_status check_data(fnz_context *ctx, const fnzi_weight *a, const fnzi_weight *b,
-                             const fnz_geometry *window) {
-  int64_t low, high;
-  if (!a->blob || !b->blob)
-    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, a->name,
-                     "the program has data for only one of %s and %s; take the archive that has "
-                     "both",
-                     a->name, b->name);
-  if (!fnzi_extent(window, &low, &high) || low < 0 ||
-      (size_t)high * fnzi_dtype(window->dtype)->bytes > fnzi_blob_bytes(b->blob))
-    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, a->name, "the alias reaches beyond the memory of %s",
-                     b->name);
-  FNZ_TRY(fnzi_blob_check(ctx, a->blob));
-  FNZ_TRY(fnzi_blob_check(ctx, b->blob));
-  int64_t at = fnzi_weight_difference(a, window, b->blob);
-  if (at < 0)
-    return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_OVERLAP, a->name,
-                   "it is no view of %s: they differ at element %lld; name the weight that it was "
-                   "when the program was exported",
-                   b->name, (long long)at);
-}
-
 fnz_status fnzi_weights_join(fnz_context *ctx, fnz_program *p, uint32_t a, uint32_t b,
                              const fnz_geometry *window) {
   fnzi_weight *one = (fnzi_weight *)(uintptr_t)weight_of(p, a);
@@ -109,7 +86,24 @@ fnz_status fnzi_weights_join(fnz_context *ctx, fnz_program *p, uint32_t a, uint3
       one->geometry = own;
     return FNZ_OK;
   }
-  FNZ_TRY(check_data(ctx, one, other, window));
+  int64_t low, high;
+  if (!one->blob || !other->blob)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, one->name,
+                     "the program has data for only one of %s and %s; take the archive that has "
+                     "both",
+                     one->name, other->name);
+  if (!fnzi_extent(window, &low, &high) || low < 0 ||
+      (size_t)high * fnzi_dtype(window->dtype)->bytes > fnzi_blob_bytes(other->blob))
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, one->name, "the alias reaches beyond the memory of %s",
+                     other->name);
+  FNZ_TRY(fnzi_blob_check(ctx, one->blob));
+  FNZ_TRY(fnzi_blob_check(ctx, other->blob));
+  int64_t at = fnzi_weight_difference(one, window, other->blob);
+  if (at >= 0)
+    return fnzi_fail(ctx, FNZ_CLASS_OVERLAP, one->name,
+                     "it is no view of %s: they differ at element %lld; name the weight that it "
+                     "was when the program was exported",
+                     other->name, (long long)at);
   fnzi_blob *had = one->blob;
   one->blob = fnzi_blob_retain(other->blob);
   one->geometry = own;

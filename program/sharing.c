@@ -66,10 +66,6 @@ static fnz_status find_input(fnz_context *ctx, const fnz_program *p, const char 
   return fnzi_fail(ctx, FNZ_CLASS_REF, name, "the program has no tensor input of this name");
 }
 
-static bool is_user(const fnz_program *p, uint32_t k) {
-  return p->inputs[k].kind == FNZ_INPUT_USER;
-}
-
 static fnz_status put_numbers(fnz_context *ctx, const int64_t *numbers, uint32_t count,
                               fnz_buffer *out) {
   for (uint32_t i = 0; i < count; i++)
@@ -127,9 +123,10 @@ fnz_status fnz_program_declare_alias(fnz_context *ctx, fnz_program *p, const cha
   /* Both are the caller's, or both are weights. */
   bool are_memories =
       p->inputs[a].kind == FNZ_INPUT_MEMORY || p->inputs[b].kind == FNZ_INPUT_MEMORY;
-  if (is_user(p, a) != is_user(p, b) || are_memories)
+  bool is_users = p->inputs[a].kind == FNZ_INPUT_USER;
+  if (is_users != (p->inputs[b].kind == FNZ_INPUT_USER) || are_memories)
     return fnzi_fail(
-        ctx, FNZ_CLASS_UNSUPPORTED, sharing_input_value(p, is_user(p, a) ? b : a)->name,
+        ctx, FNZ_CLASS_UNSUPPORTED, sharing_input_value(p, is_users ? b : a)->name,
         "this one belongs to the program, and an input that the caller passes cannot "
         "lie in its memory; declare aliases between two inputs, or between two buffers, "
         "parameters or constants");
@@ -173,23 +170,6 @@ static bool has_final(const sameness *s, uint32_t k) {
   return name && fnzi_map_get(&s->finals, name, strlen(name), &found);
 }
 
-static fnz_status find_first(sameness *s, uint32_t k) {
-  const fnz_input_spec *in = &s->p->inputs[k];
-  const fnzi_weight *w =
-      in->kind == FNZ_INPUT_USER || !in->target ? NULL : fnzi_weight_find(s->p, in->target);
-  uint64_t first = k;
-  s->first[k] = k;
-  if (!w || !w->blob || s->p->graphs.data[0].inputs[k].tag != FNZ_ARG_VALUE ||
-      !fnzi_geometry_equal(w->geometry, sharing_input_value(s->p, k)->geometry))
-    return FNZ_OK;
-  if (!fnzi_map_get(&s->firsts, &w->blob, sizeof w->blob, &first))
-    FNZ_TRY(fnzi_map_set(&s->firsts, &w->blob, sizeof w->blob, k));
-  s->first[k] = (uint32_t)first;
-  s->several[first] = s->several[first] || first != k;
-  s->named[first] = s->named[first] || has_final(s, k);
-  return FNZ_OK;
-}
-
 static fnz_status share_finals(sameness *s, fnzi_arena *arena) {
   uint32_t count = s->p->graphs.data[0].ninputs;
   FNZI_NEW(arena, count, &s->first);
@@ -200,8 +180,21 @@ static fnz_status share_finals(sameness *s, fnzi_arena *arena) {
     if (fnzi_output_is_mutation(out) && out->target)
       FNZ_TRY(fnzi_map_set(&s->finals, out->target, strlen(out->target), 1));
   }
-  for (uint32_t k = 0; k < count; k++)
-    FNZ_TRY(find_first(s, k));
+  for (uint32_t k = 0; k < count; k++) {
+    const fnz_input_spec *in = &s->p->inputs[k];
+    const fnzi_weight *w =
+        in->kind == FNZ_INPUT_USER || !in->target ? NULL : fnzi_weight_find(s->p, in->target);
+    uint64_t first = k;
+    s->first[k] = k;
+    if (!w || !w->blob || s->p->graphs.data[0].inputs[k].tag != FNZ_ARG_VALUE ||
+        !fnzi_geometry_equal(w->geometry, sharing_input_value(s->p, k)->geometry))
+      continue;
+    if (!fnzi_map_get(&s->firsts, &w->blob, sizeof w->blob, &first))
+      FNZ_TRY(fnzi_map_set(&s->firsts, &w->blob, sizeof w->blob, k));
+    s->first[k] = (uint32_t)first;
+    s->several[first] = s->several[first] || first != k;
+    s->named[first] = s->named[first] || has_final(s, k);
+  }
   for (uint32_t k = 0; k < count; k++) {
     fnz_input_spec *in = &s->p->inputs[k];
     uint32_t first = s->first[k];

@@ -26,8 +26,11 @@ static bool is_torch(const char *path, size_t size) {
   return false;
 }
 
-static bool find_frame(const char *source, fnz_place *out) {
+fnz_place fnz_source_place(const char *source) {
+  fnz_place out = {.path = ""};
   bool found = false, is_own = false;
+  if (!source || !*source)
+    return out;
   for (const char *s = source; (s = strstr(s, frame_head)) != NULL;) {
     const char *path = s + strlen(frame_head), *end = strstr(path, frame_line);
     s = path;
@@ -37,31 +40,25 @@ static bool find_frame(const char *source, fnz_place *out) {
     if (found && is_own && !own)
       continue;
     char *rest;
-    *out = (fnz_place){.path = path, .path_size = (size_t)(end - path)};
-    out->line = strtol(end + strlen(frame_line), &rest, 10);
+    out = (fnz_place){.path = path, .path_size = (size_t)(end - path)};
+    out.line = strtol(end + strlen(frame_line), &rest, 10);
     /* The statement that a trace shows below its frame, if it shows one. */
     const char *code = strchr(rest, '\n');
     code = code ? code + 1 + strspn(code + 1, " \t") : NULL;
     if (code && strncmp(code, frame_head, strlen(frame_head)) != 0) {
-      out->code = code;
-      out->code_size = strcspn(code, "\n");
+      out.code = code;
+      out.code_size = strcspn(code, "\n");
     }
     found = true;
     is_own = own;
   }
-  return found;
-}
-
-fnz_place fnz_source_place(const char *source) {
-  fnz_place out = {.path = ""};
-  if (!source || !*source || find_frame(source, &out))
-    return out;
   size_t size = strcspn(source, "\n"), at = size;
   while (at && source[at - 1] >= '0' && source[at - 1] <= '9')
     at--;
   bool numbered = at > 1 && at < size && source[at - 1] == ':';
-  out.path = source;
-  out.path_size = numbered ? at - 1 : size;
-  out.line = numbered ? strtol(source + at, NULL, 10) : 0;
+  if (!found)
+    out = (fnz_place){.path = source,
+                      .path_size = numbered ? at - 1 : size,
+                      .line = numbered ? strtol(source + at, NULL, 10) : 0};
   return out;
 }

@@ -149,19 +149,14 @@ static bool fits(const fnzi_param *param, const fnz_arg *arg) {
   return true;
 }
 
-/* The first item of a list that does not fit; the argument itself if it is no list. */
-static const fnz_arg *find_misfit(const fnzi_param *param, const fnz_arg *arg) {
-  const fnz_arg *list = param->is_list && arg->tag == FNZ_ARG_LIST ? arg->u.list : NULL;
-  for (uint32_t i = 0; list && i < arg->count; i++)
-    if (!(item_tags(param) >> list[i].tag & 1))
-      return &list[i];
-  return arg;
-}
-
 static fnz_status refuse_arg(checker *c, const fnzi_node *n, const fnzi_param *param,
                              const fnz_arg *arg) {
   char wanted[64], given[80];
-  const fnz_arg *at = find_misfit(param, arg);
+  /* The first item of a list that does not fit; the argument itself if it is no list. */
+  const fnz_arg *list = param->is_list && arg->tag == FNZ_ARG_LIST ? arg->u.list : NULL, *at = arg;
+  for (uint32_t i = 0; list && at == arg && i < arg->count; i++)
+    if (!(item_tags(param) >> list[i].tag & 1))
+      at = &list[i];
   if (arg->tag == FNZ_ARG_DEFAULT)
     return fail(c, FNZ_CLASS_TYPE, "argument \"%s\" is missing; the schema is %s", param->name,
                 fnz_op_schema(n->op));
@@ -321,24 +316,6 @@ static fnz_status check_weight(fnz_context *ctx, const fnzi_weight *w) {
                    (unsigned long long)high * item, fnzi_blob_bytes(w->blob));
 }
 
-/* A weight may begin anywhere in its storage, but the program was traced with these strides: the
- * run uses the weight's strides, the pass the graph's. */
-static fnz_status check_weight_of(fnz_context *ctx, const fnz_program *p, uint32_t k) {
-  const fnzi_weight *w = fnzi_weight_find(p, p->inputs[k].target);
-  const fnz_geometry *g = fnzi_value_at(p, 0, p->graphs.data[0].inputs[k].u.value)->geometry;
-  if (!w)
-    return FNZ_OK;
-  if (w->geometry->dtype != g->dtype || !fnzi_same_sizes(w->geometry, g))
-    return fnzi_fail(ctx, FNZ_CLASS_TYPE, p->inputs[k].target,
-                     "input %u has another type than the tensor of that name", k);
-  if (g->symbols || fnzi_same_strides(w->geometry, g) || fnz_geometry_numel(g) == 0)
-    return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_TYPE, p->inputs[k].target,
-                   "input %u has other strides than the tensor of that name; export the program "
-                   "with the tensor as it is saved",
-                   k);
-}
-
 static fnz_status verify_input(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnz_input_spec *in = &p->inputs[k];
   if ((unsigned)in->kind >= FNZ_INPUT_KIND_COUNT)
@@ -360,7 +337,21 @@ static fnz_status verify_input(fnz_context *ctx, const fnz_program *p, uint32_t 
                      name, p->inputs[k].target);
   }
   bool has_weight = fnzi_is_stored(in->kind) || in->kind == FNZ_INPUT_MEMORY;
-  return has_weight ? check_weight_of(ctx, p, k) : FNZ_OK;
+  const fnzi_weight *w = has_weight ? fnzi_weight_find(p, in->target) : NULL;
+  if (!w)
+    return FNZ_OK;
+  const fnz_geometry *g = fnzi_value_at(p, 0, p->graphs.data[0].inputs[k].u.value)->geometry;
+  if (w->geometry->dtype != g->dtype || !fnzi_same_sizes(w->geometry, g))
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, in->target,
+                     "input %u has another type than the tensor of that name", k);
+  /* A weight may begin anywhere in its storage, but the program was traced with these strides: the
+   * run uses the weight's strides, the pass the graph's. */
+  if (g->symbols || fnzi_same_strides(w->geometry, g) || fnz_geometry_numel(g) == 0)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_TYPE, in->target,
+                   "input %u has other strides than the tensor of that name; export the program "
+                   "with the tensor as it is saved",
+                   k);
 }
 
 /* kinds: target -> bit per kind of input; the bits from 16 on are the outputs that name it. */
