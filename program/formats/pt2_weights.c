@@ -35,8 +35,8 @@ static fnz_status open_folder(loader *l, folder *f, const char *prefix, const ch
   for (size_t i = 0; i < 2 && !entry; i++) {
     char file[2048];
     int size = snprintf(file, sizeof file, "%s%s_%s.json", f->path, model, suffixes[i]);
-    if (size > 0 && (size_t)size < sizeof name)
-      entry = fnzi_zip_find(l->zip, name);
+    if (size > 0 && (size_t)size < sizeof file)
+      entry = fnzi_zip_find(l->zip, file);
   }
   if (!entry)
     return FNZ_OK;
