@@ -109,6 +109,18 @@ def contents(dtype, kind, slot, count):
 
 
 variants.contents = contents
+plain_layout = variants.layout_of
+
+
+def layout_of(tensor):
+    """With one more layout: an element for each row, as an index that `expand` made."""
+    if tensor.layout == "columns":
+        sizes = tensor.sizes[:-1]
+        return [*variants.dense_strides(sizes), 0], 0, math.prod(sizes)
+    return plain_layout(tensor)
+
+
+variants.layout_of = layout_of
 
 
 def is_pointwise(op):
