@@ -105,14 +105,25 @@ DECOMP(mse_loss_backward) {
   fnzi_dec_result_give(s, activations_rounded(s, MUL(slope, grad)));
 }
 
+/* x times `slope` between -edge and edge, `most` and -most from there on. If the edge times the
+ * slope is `most`, both have the same bits. */
+static fnzi_krn_array *bounded(fnzi_dec_steps *s, fnzi_krn_array *x, double edge, double slope,
+                               double most) {
+  bool is_wide = fnzi_dec_array_dtype(x) == FNZ_F64;
+  bool meets = is_wide ? edge * slope == most : (float)edge * (float)slope == (float)most;
+  if (edge > 0 && meets)
+    return fnzi_dec_times(s, STEP(clamp, V(x), F(-edge), F(edge)), slope);
+  fnzi_krn_array *y = fnzi_dec_times(s, x, slope);
+  y = STEP(where__ScalarSelf, V(STEP(ge__Scalar, V(x), F(edge))), F(most), V(y));
+  return STEP(where__ScalarSelf, V(STEP(le__Scalar, V(x), F(-edge))), F(-most), V(y));
+}
+
 /* Straight beyond `edge` on both sides, with this slope; between them it is x times `inner`. */
 static void give_bent(fnzi_dec_steps *s, double edge, double outer, double inner) {
   fnzi_krn_array *grad = activations_wide(s, "grad_output"), *self = activations_wide(s, "self");
+  double norm = activations_share(s, self);
   fnzi_krn_array *x = SUB(self, activations_wide(s, "target"));
-  double norm = activations_share(s, self), end = norm * outer;
-  fnzi_krn_array *slope = fnzi_dec_times(s, x, norm * inner);
-  slope = STEP(where__ScalarSelf, V(STEP(ge__Scalar, V(x), F(edge))), F(end), V(slope));
-  slope = STEP(where__ScalarSelf, V(STEP(le__Scalar, V(x), F(-edge))), F(-end), V(slope));
+  fnzi_krn_array *slope = bounded(s, x, edge, norm * inner, norm * outer);
   fnzi_dec_result_give(s, activations_rounded(s, MUL(slope, grad)));
 }
 

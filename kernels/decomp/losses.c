@@ -2,6 +2,8 @@
  * for step; "reduction" comes last. */
 #include "kernels/decomp/decomp.h"
 
+#include <float.h>
+
 static fnzi_krn_array *zeros_like(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return STEP(zeros_like, V(a));
 }
@@ -59,12 +61,24 @@ static fnzi_krn_array *half_square(fnzi_dec_steps *s, fnzi_krn_array *size) {
   return MUL(fnzi_dec_times(s, size, 0.5), size);
 }
 
+/* Half of the square up to `edge`, from there on edge (size - edge / 2). If m is the lesser of
+ * both, m (size - m / 2) has the bits of both, because half of a float is exact. */
+static fnzi_krn_array *bent(fnzi_dec_steps *s, fnzi_krn_array *size, double edge) {
+  if (edge > FLT_MAX) /* m may be infinite */
+    return CHOSEN(STEP(le__Scalar, V(size), F(edge)), half_square(s, size),
+                  fnzi_dec_times(s, losses_plus(s, size, -0.5 * edge), edge));
+  fnzi_krn_array *m = STEP(clamp_max, V(size), F(edge));
+  return MUL(STEP(sub__Tensor, V(size), V(m), F(0.5)), m);
+}
+
 DECOMP(smooth_l1_loss) {
   double beta = fnzi_krn_named_float(s->call, "beta", 1);
   if (!(beta >= 0))
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "beta is %g; it must be 0 or more", beta);
   fnzi_krn_array *size = STEP(abs, V(difference(s)));
-  if (beta > 0)
+  if (beta == 1)
+    size = bent(s, size, 1);
+  else if (beta > 0)
     size = CHOSEN(STEP(lt__Scalar, V(size), F(beta)),
                   STEP(div__Scalar, V(half_square(s, size)), F(beta)),
                   losses_plus(s, size, -0.5 * beta));
@@ -77,9 +91,7 @@ DECOMP(huber_loss) {
   if (!(delta > 0))
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "delta is %g; it must be above 0", delta);
   fnzi_krn_array *size = STEP(abs, V(difference(s)));
-  fnzi_krn_array *line = fnzi_dec_times(s, losses_plus(s, size, -0.5 * delta), delta);
-  size = CHOSEN(STEP(le__Scalar, V(size), F(delta)), half_square(s, size), line);
-  losses_give_loss(s, size, DTYPE_OF(GIVEN("self")));
+  losses_give_loss(s, bent(s, size, delta), DTYPE_OF(GIVEN("self")));
 }
 
 /* --- Probabilities ----------------------------------------------------------------------- */
