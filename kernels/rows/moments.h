@@ -107,4 +107,16 @@ static void row_add(double *to, const float *x, int64_t count) {
     to[i] += (double)x[i];
 }
 
+static void row_add_squares(double *to, const float *x, int64_t count) {
+  int64_t i = 0;
+  for (wide sum; i + HALF <= count; i += HALF) {
+    const wide v = load_wide(x + i);
+    memcpy(&sum, to + i, sizeof sum);
+    sum += v * v;
+    memcpy(to + i, &sum, sizeof sum);
+  }
+  for (; i < count; i++)
+    to[i] += (double)x[i] * (double)x[i];
+}
+
 #endif

@@ -208,6 +208,8 @@ typedef struct fnzi_rows {
   void (*greatest)(const fnzi_row_windows *w, float *most);
   /* sums[i] += x[i]. */
   void (*add)(double *sums, const float *x, int64_t count);
+  /* sums[i] += x[i]^2. */
+  void (*add_squares)(double *sums, const float *x, int64_t count);
   /* The sum of the rows, one after the other from 0 on. */
   void (*bag)(const fnzi_row_bag *b, float *sums);
 } fnzi_rows;

@@ -225,7 +225,12 @@ static void row_sum(fnzi_row_sums *state, const float *x, int64_t stride, int64_
 static void row_squares(fnzi_row_sums *state, double center, const float *x, int64_t count) {
   sums s = open_sums(state);
   int64_t full = count - count % FNZI_ROW_LANES;
-  for (int64_t i = 0; i < full; i += FNZI_ROW_LANES)
+  for (int64_t i = 0; center == 0 && i < full; i += FNZI_ROW_LANES)
+    for (int p = 0; p < 2 * PARTS; p++) {
+      wide x_p = load_wide(x + i + p * HALF);
+      s.part[p] += x_p * x_p;
+    }
+  for (int64_t i = 0; center != 0 && i < full; i += FNZI_ROW_LANES)
     for (int p = 0; p < 2 * PARTS; p++) {
       wide d = load_wide(x + i + p * HALF) - center;
       s.part[p] += d * d;
@@ -671,4 +676,5 @@ const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
                                                 row_normals,
                                                 row_greatest,
                                                 row_add,
+                                                row_add_squares,
                                                 row_bag};
