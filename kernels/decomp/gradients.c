@@ -172,6 +172,39 @@ DECOMP(layer_norm_backward) {
   give_wanted(s, 2, fnzi_dec_cast(s, gradients_summed(s, grad, dims, outer, false), kept));
 }
 
+/* Arguments of a norm of channels, in the type that it computes in. */
+typedef struct channels {
+  fnzi_krn_array *input, *grad, *mean, *rstd, *weight;
+} channels;
+
+/* Sums over the places of a channel are enough for all results. Batch, groups, channels of a group
+ * and places are dimensions. */
+static void give_groups(fnzi_dec_steps *s, const channels *c) {
+  const fnzi_krn_array *input = fnzi_dec_given_array(s, "input"),
+                       *weight = fnzi_dec_given_array(s, "weight");
+  const fnz_dtype dtype = fnzi_dec_array_dtype(input);
+  const int64_t each = fnzi_dec_array_size(c->input, 2), all = fnzi_krn_named_int(s->call, "C", 0);
+  const double places = (double)(each * fnzi_dec_array_size(c->input, 3));
+  fnzi_krn_array *x = MUL(SUB(c->input, c->mean), c->rstd), *g = c->grad;
+  fnzi_krn_array *along = STEP(sum__dim_IntList, V(MUL(g, x)), INTS(3), B(true));
+  fnzi_krn_array *sum = STEP(sum__dim_IntList, V(g), INTS(3), B(true));
+  fnzi_krn_array *by_weight = STEP(sum__dim_IntList, V(along), INTS(0));
+  fnzi_krn_array *by_bias = STEP(sum__dim_IntList, V(sum), INTS(0));
+  if (c->weight)
+    along = MUL(along, c->weight), sum = MUL(sum, c->weight);
+  along = STEP(div__Scalar, V(STEP(sum__dim_IntList, V(along), INTS(2), B(true))), F(places));
+  sum = STEP(div__Scalar, V(STEP(sum__dim_IntList, V(sum), INTS(2), B(true))), F(places));
+  /* Computed anew: that is quicker than to keep what is normalised. */
+  x = MUL(SUB(c->input, c->mean), c->rstd);
+  g = c->weight ? MUL(g, c->weight) : g;
+  fnzi_krn_array *back = MUL(c->rstd, SUB(SUB(g, sum), MUL(x, along)));
+  back = fnzi_dec_reshaped(s, back, input->geometry.sizes, fnzi_dec_array_rank(input));
+  const fnz_dtype kept = weight ? fnzi_dec_array_dtype(weight) : dtype;
+  give_wanted(s, 0, fnzi_dec_cast(s, back, dtype));
+  give_wanted(s, 1, fnzi_dec_cast(s, RESHAPED(by_weight, all), kept));
+  give_wanted(s, 2, fnzi_dec_cast(s, RESHAPED(by_bias, all), kept));
+}
+
 DECOMP(group_norm_backward) {
   fnzi_krn_array *input = fnzi_dec_given_array(s, "input"),
                  *weight = fnzi_dec_given_array(s, "weight");
@@ -199,18 +232,9 @@ DECOMP(group_norm_backward) {
       RESHAPED(fnzi_dec_cast(s, fnzi_dec_given_array(s, "rstd"), inner), n, groups, 1, 1);
   fnzi_krn_array *mean =
       RESHAPED(fnzi_dec_cast(s, fnzi_dec_given_array(s, "mean"), inner), n, groups, 1, 1);
-  x = MUL(SUB(x, mean), rstd);
-  fnzi_krn_array *g = grad;
   if (weight)
-    g = MUL(grad, RESHAPED(fnzi_dec_cast(s, weight, inner), 1, groups, each, 1));
-  fnz_dtype kept = weight ? fnzi_dec_array_dtype(weight) : dtype;
-  const int64_t own[] = {2, 3}, all[] = {0, 3};
-  fnzi_krn_array *back = through_norm(s, g, x, rstd, own, 2);
-  back = fnzi_dec_reshaped(s, back, input->geometry.sizes, fnzi_dec_array_rank(input));
-  give_wanted(s, 0, fnzi_dec_cast(s, back, dtype));
-  fnzi_krn_array *by_weight = RESHAPED(gradients_summed(s, MUL(grad, x), all, 2, false), c);
-  give_wanted(s, 1, fnzi_dec_cast(s, by_weight, kept));
-  give_wanted(s, 2, fnzi_dec_cast(s, RESHAPED(gradients_summed(s, grad, all, 2, false), c), kept));
+    weight = RESHAPED(fnzi_dec_cast(s, weight, inner), 1, groups, each, 1);
+  give_groups(s, &(channels){x, grad, mean, rstd, weight});
 }
 
 /* rstd (g - x mean (g x)): of a norm without a mean. */
@@ -244,6 +268,38 @@ static fnzi_krn_array *per_channel(fnzi_dec_steps *s, fnzi_krn_array *a, uint32_
   return a ? fnzi_dec_along(s, fnzi_dec_cast(s, a, dtype), 1, rank) : NULL;
 }
 
+/* First over the places, whose rows are summed as they are computed. */
+static fnzi_krn_array *sum_by_channel(fnzi_dec_steps *s, fnzi_krn_array *a) {
+  int64_t dims[FNZ_MAX_RANK];
+  size_t count = 0;
+  for (int64_t d = 2; d < fnzi_dec_array_rank(a); d++)
+    dims[count++] = d;
+  a = gradients_summed(s, a, dims, count, true);
+  return STEP(sum__dim_IntList, V(a), INTS(0), B(true));
+}
+
+/* (g - mean g - d rstd^2 mean (g d)) rstd weight, where d is the input's distance from its mean.
+ * The sums of g and g d also are the gradients of bias and weight, so no others are computed. */
+static void give_channels(fnzi_dec_steps *s, const channels *c, bool train, fnz_dtype kept) {
+  const int64_t width = fnzi_dec_array_size(c->input, 1);
+  const double places = (double)(width ? fnzi_dec_array_numel(c->input) / width : 0);
+  fnzi_krn_array *distance = SUB(c->input, c->mean), *back = c->grad;
+  fnzi_krn_array *along = sum_by_channel(s, MUL(distance, c->grad));
+  fnzi_krn_array *sum = sum_by_channel(s, c->grad);
+  fnzi_krn_array *by_weight = MUL(along, c->rstd);
+  fnzi_krn_array *scale = c->weight ? MUL(c->rstd, c->weight) : c->rstd;
+  if (train) {
+    fnzi_krn_array *slope = STEP(div__Scalar, V(MUL(by_weight, c->rstd)), F(places));
+    fnzi_krn_array *mean = STEP(div__Scalar, V(sum), F(places));
+    /* Computed anew: that is quicker than to keep the distances. */
+    back = SUB(SUB(back, mean), MUL(SUB(c->input, c->mean), slope));
+  }
+  const fnz_dtype dtype = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "input"));
+  give_wanted(s, 0, fnzi_dec_cast(s, MUL(back, scale), dtype));
+  give_wanted(s, 1, fnzi_dec_cast(s, RESHAPED(by_weight, width), kept));
+  give_wanted(s, 2, fnzi_dec_cast(s, RESHAPED(sum, width), kept));
+}
+
 DECOMP(batch_norm_backward) {
   fnzi_krn_array *input = fnzi_dec_given_array(s, "input"),
                  *weight = fnzi_dec_given_array(s, "weight");
@@ -252,8 +308,6 @@ DECOMP(batch_norm_backward) {
   bool other = fnzi_op_param(s->call->op, "update") >= 0;
   bool train = fnzi_krn_named_bool(s->call, other ? "update" : "train", false);
   fnzi_krn_array *mean = fnzi_dec_given_array(s, train ? "save_mean" : "running_mean"), *rstd;
-  int64_t dims[FNZ_MAX_RANK];
-  size_t count = all_but_channels(input, dims);
   if (rank < 2)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "input has %u dimensions; it needs 2", rank);
   if (!mean)
@@ -267,15 +321,12 @@ DECOMP(batch_norm_backward) {
     fnzi_krn_array *var = per_channel(s, fnzi_dec_given_array(s, "running_var"), rank, inner);
     rstd = STEP(rsqrt, V(STEP(add__Scalar, V(var), F(fnzi_krn_named_float(s->call, "eps", 0)))));
   }
-  fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_out"), inner);
-  fnzi_krn_array *x =
-      MUL(SUB(fnzi_dec_cast(s, input, inner), per_channel(s, mean, rank, inner)), rstd);
-  fnzi_krn_array *g = weight ? MUL(grad, per_channel(s, weight, rank, inner)) : grad;
-  fnz_dtype kept = weight ? fnzi_dec_array_dtype(weight) : dtype;
-  fnzi_krn_array *back = train ? through_norm(s, g, x, rstd, dims, count) : MUL(g, rstd);
-  give_wanted(s, 0, fnzi_dec_cast(s, back, dtype));
-  give_wanted(s, 1, fnzi_dec_cast(s, gradients_summed(s, MUL(grad, x), dims, count, false), kept));
-  give_wanted(s, 2, fnzi_dec_cast(s, gradients_summed(s, grad, dims, count, false), kept));
+  channels c = {.input = fnzi_dec_cast(s, input, inner),
+                .grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_out"), inner),
+                .mean = per_channel(s, mean, rank, inner),
+                .rstd = rstd,
+                .weight = per_channel(s, weight, rank, inner)};
+  give_channels(s, &c, train, weight ? fnzi_dec_array_dtype(weight) : dtype);
 }
 
 /* --- Softmax ----------------------------------------------------------------------------- */

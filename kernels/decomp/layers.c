@@ -89,9 +89,10 @@ DECOMP(weight_norm_backward) {
   fnzi_krn_array *sums =
       others ? STEP(sum__dim_IntList, V(products), fnzi_dec_ints(s, dims, others), B(true))
              : products;
-  fnzi_krn_array *along = DIV(sums, norms);
+  /* All numbers of rows first, so that the elements are computed at one go. */
+  fnzi_krn_array *along = DIV(sums, norms), *scale = DIV(fnzi_dec_cast(s, g, kept), norms);
   fnzi_krn_array *straight = SUB(grad, DIV(MUL(v, along), norms));
-  fnzi_krn_array *of_v = MUL(DIV(fnzi_dec_cast(s, g, kept), norms), straight);
+  fnzi_krn_array *of_v = MUL(scale, straight);
   fnzi_dec_result_give(s, fnzi_dec_cast(s, of_v, dtype));
   fnzi_dec_result_give(s, fnzi_dec_cast(s, along, fnzi_dec_array_dtype(g)));
 }
