@@ -79,23 +79,6 @@ static bool is_constant(const folding *f, const fnzi_node *node) {
   return true;
 }
 
-static void find_constants(folding *f) {
-  for (uint32_t k = 0; k < f->graph->ninputs; k++) {
-    const fnzi_stp_input *in = &f->exe->inputs[k];
-    bool is_weight = in->is_tensor && in->weight && !in->is_passed && !in->in_state;
-    if (is_weight && !in->is_written && !geometry_of(f, &f->graph->inputs[k])->symbols)
-      f->constant[f->graph->inputs[k].u.value] = true;
-  }
-  for (size_t n = 0; n < f->graph->nodes.count; n++) {
-    const fnzi_node *node = &f->graph->nodes.data[n];
-    if (!is_constant(f, node))
-      continue;
-    FNZI_EACH_ARG(each, node->outputs, node->noutputs)
-      if (each.arg->tag == FNZ_ARG_VALUE)
-        f->constant[each.arg->u.value] = true;
-  }
-}
-
 /* Returns whether it pays to store the results: they are neither elements of an argument in another
  * order nor one number repeated. */
 static bool computes(const folding *f, const fnzi_node *node) {
@@ -458,7 +441,20 @@ static fnz_status fold_open(folding *f) {
   FNZI_NEW(&f->scratch, f->graph->values.count, &f->inner);
   FNZI_NEW(&f->scratch, f->graph->values.count, &f->others);
   FNZI_NEW(&f->scratch, f->graph->nodes.count, &f->fates);
-  find_constants(f);
+  /* Constants are weights that no run writes, and results of nodes that read only constants. */
+  for (uint32_t k = 0; k < f->graph->ninputs; k++) {
+    const fnzi_stp_input *in = &f->exe->inputs[k];
+    bool is_weight = in->is_tensor && in->weight && !in->is_passed && !in->in_state;
+    if (is_weight && !in->is_written && !geometry_of(f, &f->graph->inputs[k])->symbols)
+      f->constant[f->graph->inputs[k].u.value] = true;
+  }
+  for (size_t n = 0; n < f->graph->nodes.count; n++) {
+    const fnzi_node *node = &f->graph->nodes.data[n];
+    bool constant = is_constant(f, node);
+    FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+      if (constant && each.arg->tag == FNZ_ARG_VALUE)
+        f->constant[each.arg->u.value] = true;
+  }
   mark(f->others, f->graph->outputs, f->graph->noutputs);
   for (size_t n = f->graph->nodes.count; n-- > 0;) {
     const fnzi_node *node = &f->graph->nodes.data[n];

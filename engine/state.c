@@ -88,24 +88,17 @@ static fnz_status make_own(fnz_executable_state *s) {
   return FNZ_OK;
 }
 
-static fnz_status state_check_memory(const fnz_executable_state *s, uint32_t k,
-                                     const fnz_memory *m) {
-  const fnz_geometry *expected = layout_of(s->exe, k), *g = m->geometry;
-  bool fits = m->data && (!g || (g->dtype == expected->dtype && fnzi_same_sizes(g, expected)));
-  for (uint32_t d = 0; fits && g && d < g->rank; d++)
-    fits = g->sizes[d] == 1 || g->strides[d] == expected->strides[d];
-  if (fits || fnz_geometry_numel(expected) == 0)
-    return FNZ_OK;
-  return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, s->exe->inputs[k].name,
-                   "the memory given is not of the recorded type, sizes and strides");
-}
-
 static fnz_status make_over(fnz_executable_state *s, const fnz_memory *memories) {
   FNZ_TRY(make_tables(s));
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++) {
     uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].input, memory = s->exe->inputs[k].memory;
-    const fnz_geometry *g = layout_of(s->exe, k);
-    FNZ_TRY(state_check_memory(s, k, &memories[i]));
+    const fnz_geometry *g = layout_of(s->exe, k), *has = memories[i].geometry;
+    bool fits = memories[i].data && (!has || (has->dtype == g->dtype && fnzi_same_sizes(has, g)));
+    for (uint32_t d = 0; fits && has && d < has->rank; d++)
+      fits = has->sizes[d] == 1 || has->strides[d] == g->strides[d];
+    if (!fits && fnz_geometry_numel(g) != 0)
+      return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, s->exe->inputs[k].name,
+                       "the memory given is not of the recorded type, sizes and strides");
     unsigned char *start = (unsigned char *)memories[i].data -
                            fnzi_krn_stride_bytes(g->offset, fnzi_dtype(g->dtype)->bytes);
     if (s->starts[memory] && s->starts[memory] != start)

@@ -179,11 +179,6 @@ static fnz_status alone(verifying *v, const char *run, fnz_status status) {
                    run, message);
 }
 
-static fnz_status verify_check_arrays(verifying *v, const char *run) {
-  FNZ_TRY(alone(v, run, verify_execute(v)));
-  return compare_all(v, run, v->expected, v->actual, true);
-}
-
 /* --- Memory with gaps ---------------------------------------------------------------------------
  */
 enum { GAP = 2 };
@@ -357,8 +352,11 @@ static fnz_status verify_check(verifying *v) {
   fnz_status status = interpret(v, v->inputs, &v->expected);
   if (status != FNZ_OK)
     return compare_refusals(v, status);
-  FNZ_TRY(verify_check_arrays(v, "with arrays"));
-  FNZ_TRY(verify_check_arrays(v, "with arrays, again"));
+  static const char *const runs[] = {"with arrays", "with arrays, again"};
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+    FNZ_TRY(alone(v, runs[i], verify_execute(v)));
+    FNZ_TRY(compare_all(v, runs[i], v->expected, v->actual, true));
+  }
   const fnzi_run_options options = {
       .inputs = v->inputs, .borrows = true, .emit = fnzi_run_emit_nothing};
   status = fnzi_run_open(&v->bound, v->ctx, v->exe->program, v->backend, &options);

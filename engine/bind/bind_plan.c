@@ -157,23 +157,6 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
 
 /* --- Memory -------------------------------------------------------------------------------------
  */
-/* Finds offsets in the workspace for outputs of graph 0, used if the caller passes no memory. */
-static fnz_status place_outputs(fnz_workspace *ws, fnzi_stp_binding *b) {
-  uint32_t count = fnzi_graph_main(b->program)->noutputs;
-  size_t at = 0;
-  FNZI_NEW(&b->arena, count, &b->output_offsets);
-  for (size_t i = 0; i < b->plan.buffers.count; i++) {
-    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
-    if (buffer->kind != FNZI_PLN_OUT)
-      continue;
-    b->output_offsets[buffer->output] = at;
-    if (buffer->bytes > SIZE_MAX / 4 || !fnzi_add_size(at, fnzi_pln_padded(buffer->bytes), &at))
-      return fnzi_no_memory(ws->ctx);
-  }
-  b->outputs_bytes = at;
-  b->arena_bytes = fnzi_pln_padded(b->plan.arena_bytes);
-  return FNZ_OK;
-}
 
 fnz_status fnzi_bnd_plan(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state) {
   fnzi_arena_init(&b->arena, ws->ctx);
@@ -184,9 +167,21 @@ fnz_status fnzi_bnd_plan(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state
   FNZ_TRY(fnzi_stp_sizes_bind(ws, b));
   b->outermost = b;
   FNZ_TRY(make_plan(ws, b));
-  FNZ_TRY(place_outputs(ws, b));
-  /* A run fails if an input that nodes, outputs or the state need has no data. */
+  /* Outputs have offsets in the workspace, used if the caller passes no memory. */
   const fnzi_graph *g = fnzi_graph_main(b->program);
+  FNZI_NEW(&b->arena, g->noutputs, &b->output_offsets);
+  b->outputs_bytes = 0;
+  for (size_t i = 0; i < b->plan.buffers.count; i++) {
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+    if (buffer->kind != FNZI_PLN_OUT)
+      continue;
+    b->output_offsets[buffer->output] = b->outputs_bytes;
+    if (buffer->bytes > SIZE_MAX / 4 ||
+        !fnzi_add_size(b->outputs_bytes, fnzi_pln_padded(buffer->bytes), &b->outputs_bytes))
+      return fnzi_no_memory(ws->ctx);
+  }
+  b->arena_bytes = fnzi_pln_padded(b->plan.arena_bytes);
+  /* A run fails if an input that nodes, outputs or the state need has no data. */
   bool *used;
   FNZI_NEW(&b->arena, g->values.count, &used);
   fnzi_graph_uses(g, used);

@@ -50,16 +50,6 @@ static bool read_all(int fd, void *to, size_t bytes) {
   return true;
 }
 
-static bool holds(const unsigned char *data, size_t bytes,
-                  const unsigned char key[FNZI_DIGEST_BYTES]) {
-  unsigned char digest[FNZI_DIGEST_BYTES];
-  head h;
-  memcpy(&h, data, sizeof h);
-  digest_of(data + sizeof h, bytes - sizeof h, digest);
-  return memcmp(h.magic, magic, sizeof h.magic) == 0 && h.size == bytes - sizeof h &&
-         memcmp(h.key, key, sizeof h.key) == 0 && memcmp(h.digest, digest, sizeof digest) == 0;
-}
-
 static bool take_file(fnz_context *ctx, int fd, const unsigned char key[FNZI_DIGEST_BYTES],
                       fnz_buffer *out) {
   size_t bytes;
@@ -69,9 +59,16 @@ static bool take_file(fnz_context *ctx, int fd, const unsigned char key[FNZI_DIG
       (s.st_mode & (S_IWGRP | S_IWOTH)) || s.st_size < (off_t)sizeof(head))
     return false;
   bytes = (size_t)s.st_size;
-  unsigned char *data = fnzi_resize(ctx, NULL, 0, bytes);
-  bool taken = data && read_all(fd, data, bytes) && holds(data, bytes, key) &&
-               fnzi_put(ctx, out, data + sizeof(head), bytes - sizeof(head)) == FNZ_OK;
+  unsigned char *data = fnzi_resize(ctx, NULL, 0, bytes), digest[FNZI_DIGEST_BYTES];
+  bool taken = data && read_all(fd, data, bytes);
+  if (taken) {
+    head h;
+    memcpy(&h, data, sizeof h);
+    digest_of(data + sizeof h, bytes - sizeof h, digest);
+    taken = memcmp(h.magic, magic, sizeof h.magic) == 0 && h.size == bytes - sizeof h &&
+            memcmp(h.key, key, sizeof h.key) == 0 && memcmp(h.digest, digest, sizeof digest) == 0 &&
+            fnzi_put(ctx, out, data + sizeof h, bytes - sizeof h) == FNZ_OK;
+  }
   fnzi_free(ctx, data, bytes);
   return taken;
 }

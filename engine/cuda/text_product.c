@@ -214,25 +214,21 @@ static fnz_status put_weight(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c,
   return FNZ_OK;
 }
 
-static fnz_status put_source(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, uint32_t d) {
-  char out[INDEX_TEXT], e[INDEX_TEXT];
-  index_of(w, c, c->y, "j", d, out);
-  index_of(w, c, c->weight, "e", d, e);
-  PUT(w,
-      "    const int64_t x%u = fnzi_meta_conv_source%s(%s, %s, %lld, %lld, %s, %s);\n"
-      "    if (x%u < 0)\n      return 0;\n",
-      (unsigned)d, c->transposed ? "_back" : "", out, e, (long long)c->stride[d],
-      (long long)c->dilation[d], WORD(w->text, c->padding[d]), WORD(w->text, c->x[2 + d]),
-      (unsigned)d);
-  return FNZ_OK;
-}
-
 static fnz_status put_x(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, int64_t ins) {
   char index[INDEX_TEXT];
   PUT(w, "  __device__ sum b(int64_t p, int64_t k, int64_t j) const {\n");
   FNZ_TRY(put_channel(w, volume(c, c->weight)));
-  for (uint32_t d = 0; d < c->spatial; d++)
-    FNZ_TRY(put_source(w, c, d));
+  for (uint32_t d = 0; d < c->spatial; d++) {
+    char out[INDEX_TEXT], e[INDEX_TEXT];
+    index_of(w, c, c->y, "j", d, out);
+    index_of(w, c, c->weight, "e", d, e);
+    PUT(w,
+        "    const int64_t x%u = fnzi_meta_conv_source%s(%s, %s, %lld, %lld, %s, %s);\n"
+        "    if (x%u < 0)\n      return 0;\n",
+        (unsigned)d, c->transposed ? "_back" : "", out, e, (long long)c->stride[d],
+        (long long)c->dilation[d], WORD(w->text, c->padding[d]), WORD(w->text, c->x[2 + d]),
+        (unsigned)d);
+  }
   PUT(w, "    const char *at = p_.at[0]");
   snprintf(index, sizeof index, "(%s)", sample_of(w, c).text);
   FNZ_TRY(fnzi_cuda_put_step(w, index, c->x_strides[0], c->dtype));

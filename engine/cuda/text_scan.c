@@ -77,23 +77,6 @@ static fnz_status open_each(const scan *s, const char *value) {
   return FNZ_OK;
 }
 
-static fnz_status put_together(const scan *s) {
-  int each = each_of(s);
-  PUT(&s->w, "    const int64_t length = %s;\n", WORD(s->text, s->length));
-  PUT(&s->w,
-      "    %s sum = {};\n    for (int64_t first = 0; first < length; first += %d * %d) {\n"
-      "    %s all[%d];\n",
-      s->type, each, (int)THREADS, s->type, each);
-  FNZ_TRY(open_each(s, "{}"));
-  FNZ_TRY(put_before(s));
-  PUT(&s->w, "    }\n    all[u] = x;\n    }\n    scan_block<%s>(all, sum, first == 0);\n", s->fold);
-  FNZ_TRY(open_each(s, "all[u]"));
-  FNZ_TRY(put_indices(s));
-  FNZ_TRY(put_behind(s));
-  PUT(&s->w, "    }\n    }\n    }\n");
-  return FNZ_OK;
-}
-
 static fnz_status scan_put_body(const scan *s, bool alone) {
   PUT(&s->w, "  typedef %s index;\n", s->w.is_small ? "int32_t" : "int64_t");
   PUT(&s->w,
@@ -109,8 +92,22 @@ static fnz_status scan_put_body(const scan *s, bool alone) {
     PUT(&s->w, "    x = sum = c == 0 ? x : %s::take(sum, x);\n", s->fold);
     FNZ_TRY(put_behind(s));
     PUT(&s->w, "    }\n");
-  } else
-    FNZ_TRY(put_together(s));
+  } else {
+    int each = each_of(s);
+    PUT(&s->w, "    const int64_t length = %s;\n", WORD(s->text, s->length));
+    PUT(&s->w,
+        "    %s sum = {};\n    for (int64_t first = 0; first < length; first += %d * %d) {\n"
+        "    %s all[%d];\n",
+        s->type, each, (int)THREADS, s->type, each);
+    FNZ_TRY(open_each(s, "{}"));
+    FNZ_TRY(put_before(s));
+    PUT(&s->w, "    }\n    all[u] = x;\n    }\n    scan_block<%s>(all, sum, first == 0);\n",
+        s->fold);
+    FNZ_TRY(open_each(s, "all[u]"));
+    FNZ_TRY(put_indices(s));
+    FNZ_TRY(put_behind(s));
+    PUT(&s->w, "    }\n    }\n    }\n");
+  }
   PUT(&s->w, "  }\n");
   return FNZ_OK;
 }

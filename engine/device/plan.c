@@ -160,20 +160,6 @@ static bool is_needed(const scheduler *r, const fnzi_dev_schedule *schedule, siz
   return found;
 }
 
-/* Drops copies to the device of values that only the CPU reads. */
-static void trim(const scheduler *r, fnzi_dev_schedule *schedule) {
-  for (size_t i = 0; i < r->plan->steps.count; i++) {
-    fnzi_dev_placement *w = &schedule->steps[i];
-    uint32_t left = 0;
-    for (uint32_t k = 0; k < w->after; k++) {
-      uint32_t value = w->values[w->before + k];
-      if (is_needed(r, schedule, i, value))
-        w->values[w->before + left++] = value;
-    }
-    w->after = left;
-  }
-}
-
 fnz_status fnzi_dev_schedule_find(fnzi_arena *arena, const fnzi_pln_plan *plan, const bool *device,
                                   const bool *stays, fnzi_dev_schedule *out) {
   scheduler r = {.arena = arena, .plan = plan, .graph = fnzi_graph_main(plan->program)};
@@ -192,6 +178,14 @@ fnz_status fnzi_dev_schedule_find(fnzi_arena *arena, const fnzi_pln_plan *plan, 
       FNZ_TRY(on_host(&r, step, &out->steps[i]));
   }
   FNZ_TRY(find_outputs(&r, stays, out));
-  trim(&r, out);
+  for (size_t i = 0; i < plan->steps.count; i++) {
+    /* Values that only the CPU reads are not copied to the device. */
+    fnzi_dev_placement *w = &out->steps[i];
+    uint32_t left = 0;
+    for (uint32_t k = 0; k < w->after; k++)
+      if (is_needed(&r, out, i, w->values[w->before + k]))
+        w->values[w->before + left++] = w->values[w->before + k];
+    w->after = left;
+  }
   return FNZ_OK;
 }

@@ -62,13 +62,6 @@ static fnz_status put_table(fnzi_dev_builder *m, size_t step, const set *sets, u
   return fnzi_dev_work_launch(m, out, sets[first].kernel, blocks, &table, 1);
 }
 
-static bool is_first(const set *sets, uint32_t k) {
-  bool first = sets[k].count != 0;
-  for (uint32_t i = 0; i < k && first; i++)
-    first = sets[i].count == 0 || !are_alike(&sets[i], &sets[k]);
-  return first;
-}
-
 /* Grows the table for the most words that the sets of a step can need. */
 static fnz_status grow(fnzi_dev_builder *m, size_t step, uint32_t count) {
   fnzi_dev_tables *t = &m->d->tables;
@@ -121,9 +114,13 @@ fnz_status fnzi_dev_work_sets(fnzi_dev_builder *m, size_t step, uint32_t count,
       out->numbers = numbers;
     }
   }
-  for (uint32_t k = 0; k < count; k++)
-    if (is_first(sets, k))
+  for (uint32_t k = 0; k < count; k++) {
+    bool is_first = sets[k].count != 0;
+    for (uint32_t i = 0; i < k && is_first; i++)
+      is_first = sets[i].count == 0 || !are_alike(&sets[i], &sets[k]);
+    if (is_first)
       FNZ_TRY(put_table(m, step, sets, count, k, &works[0]));
+  }
   return FNZ_OK;
 }
 

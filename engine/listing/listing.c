@@ -261,17 +261,6 @@ static void json_move(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pl
   fnzi_json_close(w, '}');
 }
 
-/* Returns whether some result is stored in memory of the state. */
-static bool is_in_state(const fnzi_pln_plan *plan, const fnz_arg *results, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t b = results[i].tag == FNZ_ARG_VALUE ? plan->locations[results[i].u.value].buffer
-                                                 : FNZI_PLN_NONE;
-    if (b != FNZI_PLN_NONE && plan->buffers.data[b].kind == FNZI_PLN_STATE)
-      return true;
-  }
-  return false;
-}
-
 /* Writes the results of the nodes of a step as `results`, or only the results in memory of the
  * state as `in_state`. */
 static void json_results(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
@@ -282,7 +271,14 @@ static void json_results(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi
     const char *name = result_name(plan, n);
     if (!name || name == last)
       continue;
-    if (only_state && !is_in_state(plan, nodes[n].outputs, nodes[n].noutputs))
+    bool is_listed = !only_state;
+    for (uint32_t i = 0; i < nodes[n].noutputs && !is_listed; i++) {
+      const fnz_arg *result = &nodes[n].outputs[i];
+      uint32_t b =
+          result->tag == FNZ_ARG_VALUE ? plan->locations[result->u.value].buffer : FNZI_PLN_NONE;
+      is_listed = b != FNZI_PLN_NONE && plan->buffers.data[b].kind == FNZI_PLN_STATE;
+    }
+    if (!is_listed)
       continue;
     if (!last)
       fnzi_json_open_as(w, only_state ? "in_state" : "results", '[');

@@ -39,12 +39,6 @@ static bool same_args(const finding *f, const fnz_arg *a, const fnz_arg *b, uint
   return same;
 }
 
-static bool alike_same_node(const finding *f, const fnzi_node *a, const fnzi_node *b) {
-  return a->op == b->op && a->nargs == b->nargs && a->noutputs == b->noutputs &&
-         same_args(f, a->args, b->args, a->nargs) &&
-         same_args(f, a->outputs, b->outputs, a->noutputs);
-}
-
 /* --- Keys ---------------------------------------------------------------------------------------
  */
 static bool add_word(finding *f, uint64_t word) {
@@ -111,7 +105,10 @@ static fnz_status find_kind(finding *f, uint32_t n, fnzi_pln_kinds *out) {
   uint64_t kind;
   if (op_index != FNZI_NO_OP)
     f->latest[op_index] = n + 1;
-  if (like && alike_same_node(f, node, &nodes[like - 1])) {
+  const fnzi_node *last = like ? &nodes[like - 1] : NULL;
+  if (last && node->op == last->op && node->nargs == last->nargs &&
+      node->noutputs == last->noutputs && same_args(f, node->args, last->args, node->nargs) &&
+      same_args(f, node->outputs, last->outputs, node->noutputs)) {
     out->by_node[n] = out->by_node[like - 1];
     return FNZ_OK;
   }

@@ -21,16 +21,6 @@ static bool are_placed(const fnzi_pln_plan *plan, fnzi_operands operands) {
   return true;
 }
 
-/* Says that the node reads, takes or gives a number that is no constant. */
-static bool has_number(const fnzi_node *node) {
-  if (node->op ? fnzi_op_is_item(node->op) : !fnzi_hop_is_known(node))
-    return true;
-  FNZI_EACH_ARG(each, node->args, node->nargs)
-    if (fnzi_is_reference(each.arg) && each.arg->tag != FNZ_ARG_VALUE)
-      return true;
-  return false;
-}
-
 static const char *body_refuses(const fnzi_graph *g) {
   static const char numbers[] = "its body has numbers that are no constants";
   for (size_t v = 0; v < g->values.count; v++) {
@@ -46,7 +36,10 @@ static const char *body_refuses(const fnzi_graph *g) {
       return "its body gives what is no tensor";
   for (size_t n = 0; n < g->nodes.count; n++) {
     const fnzi_node *node = &g->nodes.data[n];
-    if (has_number(node))
+    bool has_number = node->op ? fnzi_op_is_item(node->op) : !fnzi_hop_is_known(node);
+    FNZI_EACH_ARG(each, node->args, node->nargs)
+      has_number = has_number || (fnzi_is_reference(each.arg) && each.arg->tag != FNZ_ARG_VALUE);
+    if (has_number)
       return numbers;
     if (node->op && fnz_op_is_mutating(node->op))
       return "its body writes an argument";

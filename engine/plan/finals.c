@@ -17,20 +17,6 @@ typedef struct endings {
   uint32_t *ready, nready;
 } endings;
 
-/* Counts the pending moves, except `of`, that read what move `of` overwrites. */
-static fnz_status each_reader(endings *e, uint32_t move, uint32_t *count) {
-  fnzi_pln_location to = e->all[move].move.to;
-  bool overlap;
-  *count = 0;
-  for (uint32_t k = e->heads[to.buffer]; k != FNZI_PLN_NONE; k = e->next[k]) {
-    if (k == move || e->all[k].done)
-      continue;
-    FNZ_TRY(fnzi_pln_maps_overlap(e->p, e->all[k].move.from.map, to.map, &overlap));
-    *count += overlap;
-  }
-  return FNZ_OK;
-}
-
 /* Marks moves as ready that waited for `of` to read `from`. */
 static fnz_status release(endings *e, uint32_t move, fnzi_pln_location from) {
   bool overlap;
@@ -60,7 +46,14 @@ static fnz_status save(endings *e, uint32_t k) {
 static fnz_status order(endings *e) {
   uint32_t left = 0;
   for (uint32_t k = 0; k < e->count; k++) {
-    FNZ_TRY(each_reader(e, k, &e->all[k].before));
+    fnzi_pln_location to = e->all[k].move.to;
+    /* Other moves that read what move k overwrites come before it. */
+    for (uint32_t i = e->heads[to.buffer]; i != FNZI_PLN_NONE; i = e->next[i]) {
+      bool overlap = false;
+      if (i != k)
+        FNZ_TRY(fnzi_pln_maps_overlap(e->p, e->all[i].move.from.map, to.map, &overlap));
+      e->all[k].before += overlap;
+    }
     if (e->all[k].before == 0)
       e->ready[e->nready++] = k;
   }

@@ -372,18 +372,6 @@ fnz_status fnzi_pln_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnz
   return status;
 }
 
-/* Returns the rank of the space if a node of the group computes rows of it, else 0. */
-static uint32_t rank_of_rows(const fnzi_pln_planner *p, const fnzi_pln_order *order, uint32_t first,
-                             uint32_t end) {
-  for (uint32_t n = first; n < end; n++) {
-    uint32_t rows =
-        order->points[n] ? FNZI_PLN_NONE : fnzi_pln_argument(&p->graph->nodes.data[n], 0);
-    if (rows != FNZI_PLN_NONE)
-      return p->graph->values.data[rows].geometry->rank;
-  }
-  return 0;
-}
-
 fnz_status fnzi_pln_groups_set(fnzi_pln_planner *p) {
   fnzi_pln_order order;
   for (uint32_t n = 0; n < p->end; n++)
@@ -396,7 +384,10 @@ fnz_status fnzi_pln_groups_set(fnzi_pln_planner *p) {
   for (uint32_t n = 0, end; n < p->end; n = end) {
     for (end = n + 1; end < p->end && order.steps[end] == order.steps[n];)
       end++;
-    uint32_t rank = end > n + 1 ? rank_of_rows(p, &order, n, end) : 0;
+    uint32_t rows = FNZI_PLN_NONE; /* the operand of the first node that computes rows */
+    for (uint32_t k = n; end > n + 1 && k < end && rows == FNZI_PLN_NONE; k++)
+      rows = order.points[k] ? FNZI_PLN_NONE : fnzi_pln_argument(&p->graph->nodes.data[k], 0);
+    uint32_t rank = rows == FNZI_PLN_NONE ? 0 : p->graph->values.data[rows].geometry->rank;
     for (uint32_t k = n; k < end; k++) {
       p->nodes[k].is_point = order.points[k];
       p->nodes[k].first = n;

@@ -134,20 +134,6 @@ static fnz_status sweep(fnzi_pln_planner *p, bool joins) {
 }
 
 /* --- From results ------------------------------------------------------------------------ */
-static fnz_status open_output(fnzi_pln_planner *p, uint32_t k) {
-  uint32_t value = (uint32_t)p->graph->outputs[k].u.value, buffer;
-  const fnz_geometry *g = p->graph->values.data[value].geometry, *map;
-  fnzi_pln_buffer out = {.kind = FNZI_PLN_OUT, .output = k};
-  if (p->policy->outs)
-    map = p->policy->outs[k];
-  else
-    FNZ_TRY(fnzi_pln_map_dense(p, g, !p->policy->strided, &map));
-  FNZ_TRY(fnzi_pln_extent_bytes(p, value, map, &out.bytes));
-  FNZ_TRY(fnzi_pln_buffer_add(p, out, &buffer));
-  p->plan->outputs[k] = (fnzi_pln_location){buffer, map};
-  set_hint(p, value, buffer, map);
-  return FNZ_OK;
-}
 
 fnz_status fnzi_pln_hints_find(fnzi_pln_planner *p) {
   for (size_t k = 0; k < p->graph->noutputs; k++) {
@@ -165,8 +151,19 @@ fnz_status fnzi_pln_hints_find(fnzi_pln_planner *p) {
     const fnz_output_spec *spec = &p->program->outputs[k];
     bool left = p->policy->aliasing && fnzi_output_is_result(spec) &&
                 (spec->sharing == FNZ_SHARING_INPUT || spec->sharing == FNZ_SHARING_INPUT_VIEW);
-    if (p->final_of[k] == FNZI_PLN_NONE && fnzi_pln_is_tensor(p, &p->graph->outputs[k]) && !left)
-      FNZ_TRY(open_output(p, k));
+    if (p->final_of[k] != FNZI_PLN_NONE || !fnzi_pln_is_tensor(p, &p->graph->outputs[k]) || left)
+      continue;
+    uint32_t value = (uint32_t)p->graph->outputs[k].u.value, buffer;
+    const fnz_geometry *g = p->graph->values.data[value].geometry, *map;
+    fnzi_pln_buffer out = {.kind = FNZI_PLN_OUT, .output = k};
+    if (p->policy->outs)
+      map = p->policy->outs[k];
+    else
+      FNZ_TRY(fnzi_pln_map_dense(p, g, !p->policy->strided, &map));
+    FNZ_TRY(fnzi_pln_extent_bytes(p, value, map, &out.bytes));
+    FNZ_TRY(fnzi_pln_buffer_add(p, out, &buffer));
+    p->plan->outputs[k] = (fnzi_pln_location){buffer, map};
+    set_hint(p, value, buffer, map);
   }
   return p->policy->trivial ? FNZ_OK : sweep(p, true);
 }

@@ -74,19 +74,6 @@ static void pair(pairing *of, uint32_t j, const fnz_arg *operand) {
   of->pairs[j] = operand;
 }
 
-static fnz_status pair_captured(pairing *of) {
-  for (uint32_t j = 0; j < of->hop->results.count; j++)
-    for (uint32_t i = 0; i < of->hop->nbodies && !of->pairs[j]; i++) {
-      const fnzi_graph *body = fnzi_graph_at(of->bodies, of->hop->bodies[i]);
-      uint32_t input = FNZI_PLN_NONE;
-      if (j < body->noutputs)
-        FNZ_TRY(trace(of->p, body, j, &input));
-      if (input < of->hop->captured.count)
-        pair(of, j, &of->hop->captured.args[input]);
-    }
-  return FNZ_OK;
-}
-
 static fnz_status pair_node(fnzi_pln_planner *p, uint32_t n) {
   const fnz_error had = p->ctx->error;
   fnzi_hop hop;
@@ -105,7 +92,16 @@ static fnz_status pair_node(fnzi_pln_planner *p, uint32_t n) {
     return FNZ_OK;
   case FNZI_HOP_COND:
   case FNZI_HOP_CALL:
-    return pair_captured(&of);
+    for (uint32_t j = 0; j < hop.results.count; j++)
+      for (uint32_t i = 0; i < hop.nbodies && !of.pairs[j]; i++) {
+        const fnzi_graph *body = fnzi_graph_at(of.bodies, hop.bodies[i]);
+        uint32_t input = FNZI_PLN_NONE;
+        if (j < body->noutputs)
+          FNZ_TRY(trace(p, body, j, &input));
+        if (input < hop.captured.count)
+          pair(&of, j, &hop.captured.args[input]);
+      }
+    return FNZ_OK;
   default:
     return FNZ_OK;
   }

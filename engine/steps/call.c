@@ -288,18 +288,6 @@ static fnz_status make_kernel(builder *m, const fnzi_kernel *row, fnzi_stp_thunk
 
 /* --- Other operators ----------------------------------------------------------------------------
  */
-static fnz_status make_apply(builder *m, fnzi_stp_thunk *thunk) {
-  *thunk = (fnzi_stp_thunk){.kind = FNZI_STP_THUNK_APPLY, .node = thunk->node};
-  thunk->u.apply.request =
-      (fnz_request){m->node->op, m->args, m->node->op->nparams, m->expected, m->node->source};
-  thunk->u.apply.count = m->nresults;
-  FNZI_NEW(m->arena, m->nresults, &thunk->u.apply.handles);
-  FNZI_NEW(m->arena, m->nresults, &thunk->u.apply.outputs);
-  for (size_t k = 0; k < m->nresults; k++)
-    if (m->results[k].tag == FNZ_ARG_VALUE)
-      thunk->u.apply.outputs[k] = m->b->values[m->results[k].u.value];
-  return FNZ_OK;
-}
 
 /* Makes a kernel's call. If the node has pending scalars, it is left to the interpreter if its
  * shape rule needs their values or rejects their kind. */
@@ -341,7 +329,18 @@ static fnz_status make_act(builder *m, fnzi_stp_thunk *thunk) {
   if (fits || scalar_arguments(m) || (row && !m->by_data))
     return FNZ_OK;
   bool is_list = m->node->op->nreturns == 1 && m->node->op->returns[0].is_list;
-  return is_list && !fnzi_foreach_element(m->node->op) ? FNZ_OK : make_apply(m, thunk);
+  if (is_list && !fnzi_foreach_element(m->node->op))
+    return FNZ_OK;
+  *thunk = (fnzi_stp_thunk){.kind = FNZI_STP_THUNK_APPLY, .node = thunk->node};
+  thunk->u.apply.request =
+      (fnz_request){m->node->op, m->args, m->node->op->nparams, m->expected, m->node->source};
+  thunk->u.apply.count = m->nresults;
+  FNZI_NEW(m->arena, m->nresults, &thunk->u.apply.handles);
+  FNZI_NEW(m->arena, m->nresults, &thunk->u.apply.outputs);
+  for (size_t k = 0; k < m->nresults; k++)
+    if (m->results[k].tag == FNZ_ARG_VALUE)
+      thunk->u.apply.outputs[k] = m->b->values[m->results[k].u.value];
+  return FNZ_OK;
 }
 
 /* --- Nodes without a step ------------------------------------------------------------------------

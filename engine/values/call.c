@@ -165,25 +165,19 @@ static fnz_status put_layout(const writing *w, const fnzi_krn_array *a) {
   return put_geometry(w, &g);
 }
 
-/* Lists as they open and close. */
-static fnz_status put_args(const writing *w) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, w->call->args, w->call->op->nparams);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    FNZ_TRY(put_number(w, step));
-    if (step == FNZI_STEP_TOO_DEEP)
-      return fnzi_fail(w->call->ctx, FNZ_CLASS_LIMIT, NULL, "%s: lists are nested too deep",
-                       w->call->op->name);
-    if (step == FNZI_STEP_ITEM)
-      FNZ_TRY(put_arg(w, walk.arg, walk.depth > 0));
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffer *out) {
   const writing w = {call, out};
   FNZ_TRY(put_text(&w, call->op->name));
-  FNZ_TRY(put_args(&w));
+  fnzi_walk walk; /* lists as they open and close */
+  fnzi_walk_start(&walk, call->args, call->op->nparams);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
+    FNZ_TRY(put_number(&w, step));
+    if (step == FNZI_STEP_TOO_DEEP)
+      return fnzi_fail(call->ctx, FNZ_CLASS_LIMIT, NULL, "%s: lists are nested too deep",
+                       call->op->name);
+    if (step == FNZI_STEP_ITEM)
+      FNZ_TRY(put_arg(&w, walk.arg, walk.depth > 0));
+  }
   if (call->code)
     FNZ_TRY(fnzi_val_scalars_put(call, out));
   for (uint32_t i = 0; i < call->ninputs; i++) {

@@ -16,18 +16,6 @@ void fnzi_val_compiled_end_all(fnzi_val *v) {
     table_end(v, v->compiled[--v->ncompiled]);
 }
 
-/* Returns a free entry; destroys the least recently used program if there is none. */
-static fnzi_val_compiled **place_of(fnzi_val *v) {
-  size_t oldest = 0;
-  if (v->ncompiled < FNZI_VAL_PROGRAMS)
-    return &v->compiled[v->ncompiled++];
-  for (size_t i = 1; i < v->ncompiled; i++)
-    if (v->compiled[i]->used < v->compiled[oldest]->used)
-      oldest = i;
-  table_end(v, v->compiled[oldest]);
-  return &v->compiled[oldest];
-}
-
 /* Takes the key over. */
 static fnz_status add(const fnzi_val_call *call, fnz_buffer *key, fnzi_val_compiled **out) {
   fnzi_val *v = call->v;
@@ -48,7 +36,17 @@ static fnz_status add(const fnzi_val_call *call, fnz_buffer *key, fnzi_val_compi
     table_end(v, k);
     return status;
   }
-  *place_of(v) = k;
+  size_t at = v->ncompiled;
+  if (at < FNZI_VAL_PROGRAMS)
+    v->ncompiled++;
+  else {
+    at = 0; /* the least recently used program, which is destroyed */
+    for (size_t i = 1; i < v->ncompiled; i++)
+      if (v->compiled[i]->used < v->compiled[at]->used)
+        at = i;
+    table_end(v, v->compiled[at]);
+  }
+  v->compiled[at] = k;
   *out = k;
   return FNZ_OK;
 }
