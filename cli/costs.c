@@ -217,23 +217,6 @@ void cli_json_cost(fnzi_json_out *w, const fnz_cost *c) {
   fnzi_json_out_text(w, "rule", c->rule);
 }
 
-static void json_entry(const cli_call *call, fnzi_json_out *w, const fnz_cost *c) {
-  fnzi_json_open(w, '{');
-  fnzi_json_out_text(w, "kind", fnz_cost_kind_name(c->kind));
-  cli_json_cost(w, c);
-  fnzi_json_break(w, 5);
-  if (c->node != SIZE_MAX)
-    cli_json_node(w, call->functional, c->graph, c->node);
-  else
-    fnzi_json_out_count(w, "graph", c->graph);
-  if (c->output != SIZE_MAX)
-    fnzi_json_out_count(w, "output", c->output);
-  fnzi_json_break(w, 5);
-  fnzi_json_out_text(w, "why", c->why);
-  fnzi_json_out_text(w, "remedy", c->remedy);
-  fnzi_json_close(w, '}');
-}
-
 int cli_json_costs(cli_call *call, fnzi_json_out *w) {
   if (!call->costs) {
     fnzi_json_out_text(w, "no_run", call->no_run);
@@ -250,9 +233,25 @@ int cli_json_costs(cli_call *call, fnzi_json_out *w) {
   fnzi_json_out_text(w, "sizes", fnz_costs_sizes(call->costs));
   fnzi_json_close(w, '}');
   fnzi_json_open_lines(w, "costs", '[', 4, 2);
-  for (size_t i = 0; i < fnz_costs_count(call->costs); i++)
-    if (cli_cost_is_shown(call, fnz_costs_at(call->costs, i)))
-      json_entry(call, w, fnz_costs_at(call->costs, i));
+  for (size_t i = 0; i < fnz_costs_count(call->costs); i++) {
+    const fnz_cost *c = fnz_costs_at(call->costs, i);
+    if (!cli_cost_is_shown(call, c))
+      continue;
+    fnzi_json_open(w, '{');
+    fnzi_json_out_text(w, "kind", fnz_cost_kind_name(c->kind));
+    cli_json_cost(w, c);
+    fnzi_json_break(w, 5);
+    if (c->node != SIZE_MAX)
+      cli_json_node(w, call->functional, c->graph, c->node);
+    else
+      fnzi_json_out_count(w, "graph", c->graph);
+    if (c->output != SIZE_MAX)
+      fnzi_json_out_count(w, "output", c->output);
+    fnzi_json_break(w, 5);
+    fnzi_json_out_text(w, "why", c->why);
+    fnzi_json_out_text(w, "remedy", c->remedy);
+    fnzi_json_close(w, '}');
+  }
   fnzi_json_close(w, ']');
   return CLI_DONE;
 }

@@ -139,16 +139,6 @@ fnz_status fnzi_run_check_filled(fnzi_run_state *run, uint32_t k) {
 }
 
 /* --- final values ----------------------------------------------------------------------------- */
-/* The input whose elements an output is the final value of; UINT32_MAX for none. */
-static uint32_t owner_of(const fnzi_run_state *run, const fnz_output_spec *out) {
-  const fnz_program *p = run->program;
-  const fnzi_output_kind *kind = fnzi_output_kind_of(out);
-  bool is_final = kind->taker == FNZI_TAKEN_AS_FINAL;
-  for (uint32_t k = 0; is_final && k < fnzi_graph_main(p)->ninputs; k++)
-    if ((int)p->inputs[k].kind == kind->of && strcmp(p->inputs[k].target, out->target) == 0)
-      return k;
-  return UINT32_MAX;
-}
 
 static fnz_status put_final(fnzi_run_state *run, const fnzi_run_binding *b, fnz_handle value,
                             unsigned char *cells) {
@@ -180,7 +170,13 @@ static fnz_status put_finals(fnzi_run_state *run, const fnzi_run_memory *memory,
   const fnzi_graph *g = fnzi_graph_main(run->program);
   for (uint32_t k = 0; k < g->noutputs; k++) {
     const fnz_output_spec *out = &run->program->outputs[k];
-    uint32_t owner = out->metadata ? UINT32_MAX : owner_of(run, out);
+    const fnzi_output_kind *kind = fnzi_output_kind_of(out);
+    uint32_t owner = UINT32_MAX; /* the input whose elements the output is the final value of */
+    for (uint32_t i = 0; kind->taker == FNZI_TAKEN_AS_FINAL && !out->metadata && i < g->ninputs;
+         i++)
+      if (owner == UINT32_MAX && (int)run->program->inputs[i].kind == kind->of &&
+          strcmp(run->program->inputs[i].target, out->target) == 0)
+        owner = i;
     fnz_handle value;
     if (owner == UINT32_MAX || run->bindings[owner].memory != memory ||
         g->outputs[k].tag != FNZ_ARG_VALUE)

@@ -84,19 +84,6 @@ static fnz_status agree(fnz_context *ctx, const fnz_geometry *target, const fnz_
   return FNZ_OK;
 }
 
-/* Dimensions along which the first element reaches all places are cut down to it. */
-static fnz_status cut(fnz_context *ctx, const fnz_geometry *target, int64_t *sizes) {
-  fnz_geometry less = *target;
-  bool covers;
-  less.sizes = sizes;
-  for (uint32_t d = 0; d < target->rank; d++) {
-    sizes[d] = 1;
-    FNZ_TRY(fnzi_eag_places_cover(ctx, &less, target, &covers));
-    sizes[d] = covers ? 1 : target->sizes[d];
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_eag_chosen_alike(fnzi_eag_op *s, const fnz_geometry *target, int64_t *sizes,
                                  bool *out) {
   int64_t steps[FNZ_MAX_RANK] = {0};
@@ -115,8 +102,14 @@ fnz_status fnzi_eag_chosen_alike(fnzi_eag_op *s, const fnz_geometry *target, int
   FNZ_TRY(agree(s->ctx, target, &numbers, out));
   if (!*out)
     return FNZ_OK;
-  FNZ_TRY(cut(s->ctx, target, sizes));
+  /* Dimensions along which the first element reaches all places are cut down to it. */
   less.sizes = sizes;
+  for (uint32_t d = 0; d < target->rank; d++) {
+    bool covers;
+    sizes[d] = 1;
+    FNZ_TRY(fnzi_eag_places_cover(s->ctx, &less, target, &covers));
+    sizes[d] = covers ? 1 : target->sizes[d];
+  }
   FNZ_TRY(fnzi_eag_places_overlap(s->ctx, &less, &overlaps));
   *out = !overlaps;
   return FNZ_OK;

@@ -109,28 +109,24 @@ typedef struct memories {
   size_t count;
 } memories;
 
-static fnz_status memory_of(fnzi_eag_op *s, const fnzi_eag_tensor *t, memories *all, size_t *out) {
-  fnz_backend *b = s->in->run.backend;
-  fnzi_eag_window w = {.dtype = t->g->dtype, .rank = 1, .strides = {1}};
-  for (*out = 0; *out < all->count; ++*out)
-    if (all->data[*out]->memory == t->memory)
-      return FNZ_OK;
-  w.sizes[0] = (int64_t)(t->memory->bytes / b->cell_bytes(b->self, w.dtype));
-  FNZ_TRY(fnzi_eag_tensor_create(s->in, t->memory, &w, &all->data[all->count++]));
-  t->memory->users--;
-  return FNZ_OK;
-}
-
 static fnz_status add_window(fnzi_eag_op *s, const fnz_arg *item, memories *all, fnz_arg *numbers,
                              uint32_t *count) {
   fnzi_eag_tensor *t;
-  size_t at;
+  size_t at = 0; /* the index of the item's memory */
   if (item->tag != FNZ_ARG_VALUE) {
     numbers[(*count)++] = fnzi_arg_int(-1);
     return FNZ_OK;
   }
   FNZ_TRY(fnzi_eag_op_tensor(s, item, &t));
-  FNZ_TRY(memory_of(s, t, all, &at));
+  while (at < all->count && all->data[at]->memory != t->memory)
+    at++;
+  if (at == all->count) {
+    fnz_backend *b = s->in->run.backend;
+    fnzi_eag_window w = {.dtype = t->g->dtype, .rank = 1, .strides = {1}};
+    w.sizes[0] = (int64_t)(t->memory->bytes / b->cell_bytes(b->self, w.dtype));
+    FNZ_TRY(fnzi_eag_tensor_create(s->in, t->memory, &w, &all->data[all->count++]));
+    t->memory->users--;
+  }
   numbers[(*count)++] = fnzi_arg_int((int64_t)at);
   numbers[(*count)++] = fnzi_arg_int(t->g->rank);
   numbers[(*count)++] = fnzi_arg_int(t->g->offset);

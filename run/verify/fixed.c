@@ -160,11 +160,6 @@ static fnz_status open_coverage(fnz_context *ctx, const fnz_program *p, coverage
   return FNZ_OK;
 }
 
-static void close_coverage(fnz_context *ctx, coverage *c) {
-  if (c->entered != NULL)
-    fnzi_free(ctx, c->entered, c->program->graphs.count);
-}
-
 static void count_bodies(const coverage *c, fnz_verify_report *report) {
   for (uint32_t k = 1; k < c->program->graphs.count; k++) {
     report->bodies++;
@@ -239,8 +234,10 @@ fnz_status fnzi_ver_fixed(fnz_context *ctx, const fnz_program *original,
   const int trials = options->trials > 0 ? options->trials : 1;
   fnzi_task_begin(ctx, "verify", "seeds", (uint64_t)trials);
   fnz_status status = fnzi_task_end(ctx, run_trials(ctx, &c, trials));
-  close_coverage(ctx, &c.first);
-  close_coverage(ctx, &c.second);
+  const coverage *both[] = {&c.first, &c.second};
+  for (int k = 0; k < 2; k++)
+    if (both[k]->entered != NULL)
+      fnzi_free(ctx, both[k]->entered, both[k]->program->graphs.count);
   return status;
 }
 

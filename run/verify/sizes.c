@@ -181,18 +181,6 @@ static fnz_status check_here(checking *c) {
   return status;
 }
 
-static fnz_status check_usual(checking *c, size_t wanted) {
-  for (size_t i = 0; i < DRAWS && c->report->sizes < wanted; i++) {
-    bool found;
-    FNZ_TRY(fnzi_draw_numbers(&c->draw, &c->point, &found));
-    if (found)
-      FNZ_TRY(check_here(c));
-    if (i % 4 == 3 && c->report->sizes == 0 && c->draw.span > 1)
-      c->draw.span = c->draw.span * 2 / 3;
-  }
-  return FNZ_OK;
-}
-
 /* --- constant expressions
  * ------------------------------------------------------------------------ */
 static fnz_status check_breakpoints_of(checking *c, const fnzi_expr *e, int64_t number) {
@@ -203,17 +191,6 @@ static fnz_status check_breakpoints_of(checking *c, const fnzi_expr *e, int64_t 
     FNZ_TRY(fnzi_draw_breakpoint(&c->first, &tried, k, &c->point, &more, &found));
     FNZ_TRY(fnzi_sizes_are_small(&c->first, &c->point, &small));
     if (found && small)
-      FNZ_TRY(check_here(c));
-  }
-  return FNZ_OK;
-}
-
-static fnz_status check_special(checking *c, size_t wanted) {
-  bool more = true, found;
-  for (size_t k = 0; more && c->report->sizes < wanted; k++) {
-    FNZ_TRY(fnzi_draw_numbers(&c->draw, &c->point, &found));
-    FNZ_TRY(fnzi_draw_special(&c->draw, k, &c->point, &more, &found));
-    if (found)
       FNZ_TRY(check_here(c));
   }
   return FNZ_OK;
@@ -281,15 +258,28 @@ static fnz_status check_unshared(checking *c) {
 
 static fnz_status check_all(checking *c) {
   const fnzi_condition *broken;
-  bool recorded;
+  bool recorded, found, more = true;
   FNZI_NEW(&c->first.set.arena, c->first.program->symbols.count, &c->constants);
   FNZ_TRY(fnzi_sizes_recorded(&c->first, &c->point, &recorded));
   FNZ_TRY(fnzi_sizes_admit(&c->first, &c->point, &broken));
   recorded = recorded && !broken;
   if (recorded)
     FNZ_TRY(check_here(c));
-  FNZ_TRY(check_usual(c, USUAL * (size_t)c->trials + recorded));
-  FNZ_TRY(check_special(c, (USUAL + SPECIAL) * (size_t)c->trials));
+  const size_t usual = USUAL * (size_t)c->trials + recorded,
+               special = (USUAL + SPECIAL) * (size_t)c->trials;
+  for (size_t i = 0; i < DRAWS && c->report->sizes < usual; i++) {
+    FNZ_TRY(fnzi_draw_numbers(&c->draw, &c->point, &found));
+    if (found)
+      FNZ_TRY(check_here(c));
+    if (i % 4 == 3 && c->report->sizes == 0 && c->draw.span > 1)
+      c->draw.span = c->draw.span * 2 / 3;
+  }
+  for (size_t k = 0; more && c->report->sizes < special; k++) {
+    FNZ_TRY(fnzi_draw_numbers(&c->draw, &c->point, &found));
+    FNZ_TRY(fnzi_draw_special(&c->draw, k, &c->point, &more, &found));
+    if (found)
+      FNZ_TRY(check_here(c));
+  }
   /* Expressions that had one number so far, at sizes where they have another. */
   for (size_t i = 1; i < c->first.program->symbols.count; i++)
     if (c->constants[i].seen && !c->constants[i].varies)
