@@ -85,19 +85,6 @@ static void add_size(fnzi_dec_steps *s, block_list *b, int64_t size, bool is_ins
   b->sizes[b->rank++] = size;
 }
 
-static void split_dim(fnzi_dec_steps *s, block_list *b, int64_t size, int64_t block, uint32_t dim) {
-  if (block == size || block <= 1) {
-    add_size(s, b, size, block != 1);
-    return;
-  }
-  if (size % block)
-    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
-                    "input has size %lld in dimension %u; block_size %lld does not divide it",
-                    (long long)size, dim, (long long)block);
-  add_size(s, b, size / block, false);
-  add_size(s, b, block, true);
-}
-
 static blocks given_blocks(fnzi_dec_steps *s, const array *x) {
   blocks out = {NONE, NONE, NONE, NULL};
   block_list b = {.rank = 0};
@@ -106,8 +93,19 @@ static blocks given_blocks(fnzi_dec_steps *s, const array *x) {
   if (count != rank)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "block_size has %zu items, input %zu dimensions", count,
                     rank);
-  for (uint32_t d = 0; s->status == FNZ_OK && d < rank; d++)
-    split_dim(s, &b, fnzi_dec_array_size(x, d), out.given[d], d);
+  for (uint32_t d = 0; s->status == FNZ_OK && d < rank; d++) {
+    const int64_t size = fnzi_dec_array_size(x, d), block = out.given[d];
+    if (block == size || block <= 1) {
+      add_size(s, &b, size, block != 1);
+      continue;
+    }
+    if (size % block)
+      fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                      "input has size %lld in dimension %u; block_size %lld does not divide it",
+                      (long long)size, d, (long long)block);
+    add_size(s, &b, size / block, false);
+    add_size(s, &b, block, true);
+  }
   out.sizes = fnzi_dec_ints(s, b.sizes, b.rank);
   out.inside = fnzi_dec_ints(s, b.inside, b.count);
   for (size_t k = 0; k < b.count; k++)

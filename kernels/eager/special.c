@@ -186,15 +186,6 @@ static fnz_status fill_windows(fnzi_mem_job *job) {
 }
 
 /* --- Batch norm -------------------------------------------------------------------------- */
-/* Arguments of `op` by name. */
-static fnz_status args_for(const fnzi_mem_job *job, const fnz_op *op, const fnz_arg **out) {
-  fnz_arg *args;
-  FNZI_NEW(job->scratch, op->nparams, &args);
-  for (size_t i = 0; i < op->nparams; i++)
-    args[i] = named(job, op->params[i].name);
-  *out = args;
-  return FNZ_OK;
-}
 
 /* The results of the operator that has the statistics as its last ones. */
 static fnz_status keep_statistics(fnzi_mem_job *job, fnz_handle *handles, size_t count,
@@ -214,7 +205,7 @@ static fnz_status batch_norm(fnzi_mem_job *job) {
   if (!named(job, "training").u.i || !statistics[0] || !statistics[1])
     return job->route->row ? fnzi_serve_compute(job) : fnzi_serve_refuse(job);
   const fnz_op *op = fnzi_ops_find("_native_batch_norm_legit_functional");
-  const fnz_arg *args;
+  fnz_arg *args;
   fnz_handle handles[RESULTS];
   size_t count;
   /* Eager's loop order decides the result if statistics share elements with themselves, or with
@@ -222,7 +213,9 @@ static fnz_status batch_norm(fnzi_mem_job *job) {
   enum { MEAN = 3, VAR = 4 }; /* of all batch norms */
   for (size_t k = MEAN; k <= VAR; k++)
     FNZ_TRY(fnzi_mem_check_apart(job, fnzi_krn_arg_array(&job->args[k]), job->args, k));
-  FNZ_TRY(args_for(job, op, &args));
+  FNZI_NEW(job->scratch, op->nparams, &args);
+  for (size_t i = 0; i < op->nparams; i++)
+    args[i] = named(job, op->params[i].name);
   FNZ_TRY(fnzi_mem_job_part(job, op, args, handles, RESULTS, &count));
   fnz_status status = count == RESULTS
                           ? keep_statistics(job, handles, count, statistics)

@@ -75,23 +75,6 @@ static bool is_quiet(const fnzi_mem_job *job) {
            route->row->shape == fnzi_shape_linspace));
 }
 
-static fnz_status keep_former(writing *w, size_t k) {
-  const fnz_geometry *g = &w->targets[k]->geometry;
-  size_t bytes = g->rank * sizeof *g->sizes;
-  int64_t *sizes, *strides;
-  if (!w->formerly)
-    FNZI_NEW(w->scratch, w->ntargets, &w->formerly);
-  FNZI_NEW(w->scratch, g->rank + 1, &sizes);
-  FNZI_NEW(w->scratch, g->rank + 1, &strides);
-  FNZI_NEW(w->scratch, 1, &w->formerly[k]);
-  memcpy(sizes, g->sizes, bytes);
-  memcpy(strides, g->strides, bytes);
-  *w->formerly[k] = *g;
-  w->formerly[k]->sizes = sizes;
-  w->formerly[k]->strides = strides;
-  return FNZ_OK;
-}
-
 /* A kernel may refuse what the elements hold when its targets are resized already. They were as
  * they are put here, so there is room. */
 static void unfit(const writing *w, fnz_status *status) {
@@ -109,7 +92,19 @@ static fnz_status fit(writing *w, size_t k, const fnz_geometry *result) {
   fnzi_krn_array *target = w->targets[k];
   if (fnzi_same_sizes(&target->geometry, result))
     return FNZ_OK;
-  FNZ_TRY(keep_former(w, k));
+  /* A call that fails gives the target its former geometry again. */
+  const fnz_geometry *g = &target->geometry;
+  int64_t *sizes, *strides;
+  if (!w->formerly)
+    FNZI_NEW(w->scratch, w->ntargets, &w->formerly);
+  FNZI_NEW(w->scratch, g->rank + 1, &sizes);
+  FNZI_NEW(w->scratch, g->rank + 1, &strides);
+  FNZI_NEW(w->scratch, 1, &w->formerly[k]);
+  memcpy(sizes, g->sizes, g->rank * sizeof *g->sizes);
+  memcpy(strides, g->strides, g->rank * sizeof *g->sizes);
+  *w->formerly[k] = *g;
+  w->formerly[k]->sizes = sizes;
+  w->formerly[k]->strides = strides;
   char have[FNZI_SIZES_TEXT], want[FNZI_SIZES_TEXT];
   if (fnz_geometry_numel(&target->geometry) != 0 && !is_quiet(job))
     (void)snprintf(job->warning, FNZ_WARNING_BYTES,

@@ -105,21 +105,6 @@ static fnz_status boxes_check_windows(fnzi_krn_call *call, fnzi_meta_deform *d) 
   return FNZ_OK;
 }
 
-static fnz_status boxes_check_channels(fnzi_krn_call *call, const fnzi_meta_deform *d,
-                                       int64_t each) {
-  int64_t all = 0;
-  bool fits = d->groups > 0 && d->parts > 0 && fnzi_mul_i64(each, d->groups, &all) &&
-              all == d->channels && d->out_channels % d->groups == 0 && d->channels % d->parts == 0;
-  if (fits)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(
-      call, FNZ_CLASS_BOUNDS,
-      "%lld channels, weight for %lld each, %lld results, %lld groups and %lld groups of offsets "
-      "do not fit",
-      (long long)d->channels, (long long)each, (long long)d->out_channels, (long long)d->groups,
-      (long long)d->parts);
-}
-
 /* Offsets or masks: `each` numbers per place of the kernel, for each place of the result. */
 static fnz_status boxes_check_places(fnzi_krn_call *call, const fnzi_meta_deform *d,
                                      const char *name, int64_t each) {
@@ -159,7 +144,15 @@ fnz_status fnzi_meta_deform_read(fnzi_krn_call *call, fnzi_meta_deform *d) {
   read_pair(call, "pad_h", "pad_w", d->padding);
   read_pair(call, "dilation_h", "dilation_w", d->dilation);
   FNZ_TRY(boxes_check_windows(call, d));
-  FNZ_TRY(boxes_check_channels(call, d, w[1]));
+  int64_t all = 0;
+  if (d->groups <= 0 || d->parts <= 0 || !fnzi_mul_i64(w[1], d->groups, &all) ||
+      all != d->channels || d->out_channels % d->groups || d->channels % d->parts)
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_BOUNDS,
+        "%lld channels, weight for %lld each, %lld results, %lld groups and %lld groups of offsets "
+        "do not fit",
+        (long long)d->channels, (long long)w[1], (long long)d->out_channels, (long long)d->groups,
+        (long long)d->parts);
   FNZ_TRY(need_size(call, "bias", 0, d->out_channels));
   FNZ_TRY(boxes_check_places(call, d, "offset", 2));
   return d->has_mask ? boxes_check_places(call, d, "mask", 1) : FNZ_OK;

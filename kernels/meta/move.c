@@ -5,10 +5,6 @@
 #include <math.h>
 
 /* --- Joining ----------------------------------------------------------------------------- */
-/* An empty tensor of one dimension joins with everything, as it always did. */
-static bool is_skipped(const fnz_geometry *g) {
-  return g->rank == 1 && g->sizes[0] == 0;
-}
 
 static fnz_dtype joined_dtype(const fnz_arg *list) {
   fnzi_promotion p = {0};
@@ -55,9 +51,11 @@ fnz_status fnzi_shape_cat(fnzi_krn_call *call) {
   FNZ_TRY(check_list(call, list));
   for (uint32_t i = 0; i < list->count; i++) {
     const fnz_geometry *g = &fnzi_krn_arg_array(&list->u.list[i])->geometry;
-    if (is_skipped(g) && (first || i + 1 < list->count))
+    /* An empty tensor of one dimension joins with everything, as it always did. */
+    bool skips = g->rank == 1 && g->sizes[0] == 0;
+    if (skips && (first || i + 1 < list->count))
       continue;
-    if (!first && is_skipped(g)) /* all are: there is nothing to join, along no dimension */
+    if (!first && skips) /* all are: there is nothing to join, along no dimension */
       return fnzi_shape_add(call, fnzi_krn_dtype_castable(call, joined_dtype(list)), 1, g->sizes,
                             NULL);
     if (!first) {
@@ -230,15 +228,15 @@ fnz_status fnzi_shape_eye(fnzi_krn_call *call) {
   return fnzi_shape_add(call, fnzi_krn_named_dtype(call, "dtype", FNZ_F32), 2, sizes, NULL);
 }
 
-static bool is_float(const fnz_arg *arg) {
-  return arg && arg->tag == FNZ_ARG_FLOAT;
-}
-
 fnz_status fnzi_shape_arange(fnzi_krn_call *call) {
   double start = fnzi_krn_named_float(call, "start", 0), end = fnzi_krn_named_float(call, "end", 0);
   double step = fnzi_krn_named_float(call, "step", 1), count;
-  bool floats = is_float(fnzi_krn_named(call, "start")) || is_float(fnzi_krn_named(call, "end")) ||
-                is_float(fnzi_krn_named(call, "step"));
+  static const char *const names[] = {"start", "end", "step"};
+  bool floats = false;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const fnz_arg *arg = fnzi_krn_named(call, names[i]);
+    floats = floats || (arg && arg->tag == FNZ_ARG_FLOAT);
+  }
   if (!(step != 0) || (end - start) / step < 0)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "step %g does not lead from %g to %g", step,
                                 start, end);
