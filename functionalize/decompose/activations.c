@@ -1,14 +1,6 @@
 /* activations.c - gradients of activations, and prelu, by simpler operators. */
 #include "functionalize/decompose/ways.h"
 
-/* The type that two tensors promote to. */
-static fnz_dtype activations_dtype(const fnzi_krn_array *a, const fnzi_krn_array *b) {
-  fnzi_promotion p = {0};
-  fnzi_promotion_add_tensor(&p, DTYPE_OF(a), fnzi_dec_array_rank(a));
-  fnzi_promotion_add_tensor(&p, DTYPE_OF(b), fnzi_dec_array_rank(b));
-  return fnzi_promotion_result(&p);
-}
-
 /* The gradient and the operand that it flows back to, in the type that is computed in. */
 typedef struct activations_pair {
   fnz_dtype dtype; /* of the result */
@@ -17,7 +9,10 @@ typedef struct activations_pair {
 
 static activations_pair widened_pair(fnzi_dec_steps *s) {
   fnzi_krn_array *grad = GIVEN(s->call->op->params[0].name), *x = GIVEN("self");
-  fnz_dtype dtype = activations_dtype(grad, x), wide = fnzi_dec_wide(dtype);
+  fnzi_promotion p = {0};
+  fnzi_promotion_add_tensor(&p, DTYPE_OF(grad), fnzi_dec_array_rank(grad));
+  fnzi_promotion_add_tensor(&p, DTYPE_OF(x), fnzi_dec_array_rank(x));
+  fnz_dtype dtype = fnzi_promotion_result(&p), wide = fnzi_dec_wide(dtype);
   return (activations_pair){dtype, fnzi_dec_cast(s, grad, wide), fnzi_dec_cast(s, x, wide)};
 }
 

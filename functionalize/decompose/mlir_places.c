@@ -119,24 +119,21 @@ TAKE_APART(strided) {
   GIVE(fnzi_dec_reshaped(s, taken, p.sizes, p.rank));
 }
 
-/* One element is written by where: IREE's codegen fails at some scatters of one ("write affecting
- * operations on global resources", when the line is a part of a tensor that is written back). */
-static fnzi_krn_array *written_at(fnzi_dec_steps *s, fnzi_krn_array *line, fnzi_krn_array *at,
-                                  fnzi_krn_array *values, bool adds) {
-  if (fnzi_dec_array_numel(at) != 1)
-    return STEP(_unsafe_index_put, V(line), fnzi_dec_values(s, &at, 1), V(values), B(adds));
-  int64_t count = fnzi_dec_array_numel(line);
-  fnzi_krn_array *every = STEP(arange, I(count), DTYPE(FNZ_I64));
-  fnzi_krn_array *inside = STEP(remainder__Scalar, V(at), I(count ? count : 1));
-  fnzi_krn_array *here = STEP(eq__Tensor, V(every), V(inside));
-  return CHOSEN(here, adds ? ADD(line, values) : values, line);
-}
-
 static void give_written(fnzi_dec_steps *s, fnzi_krn_array *self, const places *p) {
   fnzi_krn_array *line = flat(s, self), *source = GIVEN("src");
   fnzi_krn_array *at = s->status == FNZ_OK ? mlir_places_of(s, p) : NULL;
   source = RESHAPED(source, fnzi_dec_array_numel(source));
-  fnzi_krn_array *written = written_at(s, line, at, source, false);
+  fnzi_krn_array *written;
+  if (fnzi_dec_array_numel(at) == 1) {
+    /* One element is written by where: IREE's codegen fails at some scatters of one ("write
+     * affecting operations on global resources", when the line is a part of a tensor that is
+     * written back). */
+    int64_t count = fnzi_dec_array_numel(line);
+    fnzi_krn_array *every = STEP(arange, I(count), DTYPE(FNZ_I64));
+    fnzi_krn_array *inside = STEP(remainder__Scalar, V(at), I(count ? count : 1));
+    written = CHOSEN(STEP(eq__Tensor, V(every), V(inside)), source, line);
+  } else
+    written = STEP(_unsafe_index_put, V(line), fnzi_dec_values(s, &at, 1), V(source), B(false));
   GIVE(written ? fnzi_dec_reshaped(s, written, self->geometry.sizes, RANK(self)) : NULL);
 }
 

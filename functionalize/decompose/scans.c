@@ -174,12 +174,6 @@ static bool has_sizes(const looper *l, uint32_t graph) {
   return true;
 }
 
-/* Without a slice an associative scan is no loop: its iteration 0 is not run. */
-static bool has_first_iteration(const looper *l, uint32_t graph) {
-  const fnz_geometry *g = geometry_at(l, graph, &l->hop.xs.args[0]);
-  return g->sizes[0] > 0;
-}
-
 static fnz_status read_node(looper *l, const fnzi_node *node, uint32_t graph, bool *fits) {
   *fits = false;
   if (!fnzi_hop_is_known(node))
@@ -196,7 +190,8 @@ static fnz_status read_node(looper *l, const fnzi_node *node, uint32_t graph, bo
           are_tensors(hop->results.args, hop->results.count) &&
           are_tensors(body->outputs, body->noutputs) &&
           are_plain(hop->captured.args, hop->captured.count) && has_sizes(l, graph) &&
-          (!l->combines || has_first_iteration(l, graph));
+          /* Without a slice an associative scan is no loop: its iteration 0 is not run. */
+          (!l->combines || geometry_at(l, graph, &hop->xs.args[0])->sizes[0] > 0);
   return FNZ_OK;
 }
 
@@ -374,17 +369,6 @@ static fnz_status add_stack(looper *l, const fnz_arg *result, fnz_arg *out) {
   return FNZ_OK;
 }
 
-static fnz_status add_first(looper *l, uint32_t k, fnz_arg *out) {
-  const fnz_geometry *g;
-  if (!l->combines) {
-    *out = l->hop.carried.args[k];
-    return FNZ_OK;
-  }
-  FNZ_TRY(slice_geometry(l, geometry_at(l, l->graph, &l->hop.xs.args[k]), false, &g));
-  ADD_CALL(out, g, select__int, l->hop.xs.args[k], fnzi_arg_int(0), fnzi_arg_int(0));
-  return FNZ_OK;
-}
-
 /* The values that the first iteration begins with. */
 static fnz_status add_start(looper *l, fnz_arg *start) {
   const fnz_arg shape = list_of(NULL, 0), dtype = fnzi_arg_dtype(FNZ_I64);
@@ -392,8 +376,15 @@ static fnz_status add_start(looper *l, fnz_arg *start) {
   FNZ_TRY(number_geometry(l, FNZ_I64, 0, &g));
   FNZ_TRY(add_call(l, l->combines ? FNZI_ATEN_new_ones : FNZI_ATEN_new_zeros,
                    (const fnz_arg[]){l->hop.xs.args[0], shape, dtype}, 3, g, start));
-  for (uint32_t k = 0; k < l->ncarried; k++)
-    FNZ_TRY(add_first(l, k, &start[1 + k]));
+  for (uint32_t k = 0; k < l->ncarried; k++) {
+    fnz_arg *to = &start[1 + k];
+    if (!l->combines) {
+      *to = l->hop.carried.args[k];
+      continue;
+    }
+    FNZ_TRY(slice_geometry(l, geometry_at(l, l->graph, &l->hop.xs.args[k]), false, &g));
+    ADD_CALL(to, g, select__int, l->hop.xs.args[k], fnzi_arg_int(0), fnzi_arg_int(0));
+  }
   for (uint32_t k = 0; k < l->nstacks; k++) {
     fnz_arg *to = &start[1 + l->ncarried + k];
     if (l->combines)

@@ -281,20 +281,16 @@ static bool has_complex(const fnzi_script_whole *whole) {
   return false;
 }
 
-static const complex_row *find_complex(const fnz_op *op) {
-  for (size_t i = 0; i < sizeof ways_complex / sizeof *ways_complex; i++)
-    if (ways_complex[i].op == fnzi_op_place(op))
-      return &ways_complex[i];
-  return NULL;
-}
-
 fnzi_dcm_way fnzi_dcm_way_of_call(const fnzi_dcm_options *options, const fnzi_script_whole *whole,
                                   size_t nth) {
   const fnz_op *op = whole->op;
   fnzi_dcm_way way = {.is_named = false};
   if (!fnzi_dcm_set_has_pairs(options->set) || !has_complex(whole))
     return fnzi_dcm_way_of(options, op, nth);
-  const complex_row *row = find_complex(op);
+  const complex_row *row = NULL;
+  for (size_t i = 0; i < sizeof ways_complex / sizeof *ways_complex && !row; i++)
+    if (ways_complex[i].op == fnzi_op_place(op))
+      row = &ways_complex[i];
   bool is_other_name = !row && fnzi_op_canonical(op) != op;
   if (nth || is_among(op, options->asked->keep, options->asked->nkeep))
     return way;

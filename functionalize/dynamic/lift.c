@@ -258,22 +258,18 @@ static fnz_status lift_inputs(fnzi_lifter *l) {
   return FNZ_OK;
 }
 
-/* The calls that an output is a view by stay where they have no symbolic numbers. */
-static bool has_words(const fnz_output_spec *spec) {
-  for (uint32_t i = 0; i < spec->nviews; i++)
-    FNZI_EACH_ARG(each, spec->views[i].args, spec->views[i].nargs)
-      if (fnzi_arg_is_expr(each.arg))
-        return true;
-  return false;
-}
-
 static fnz_status lift_spec(fnzi_lifter *l, uint32_t k) {
   fnz_output_spec spec = l->result->outputs[k];
   const fnzi_expr *sizes[FNZ_MAX_RANK];
   fnz_view_call *views;
   FNZ_TRY(copy_text(l, &spec.target));
   FNZ_TRY(lift_geometry(l, spec.window, sizes, &spec.window));
-  spec.nviews = has_words(&spec) ? 0 : spec.nviews;
+  /* The calls that an output is a view by stay if they have no symbolic numbers. */
+  bool has_words = false;
+  for (uint32_t i = 0; i < spec.nviews; i++)
+    FNZI_EACH_ARG(each, spec.views[i].args, spec.views[i].nargs)
+      has_words = has_words || fnzi_arg_is_expr(each.arg);
+  spec.nviews = has_words ? 0 : spec.nviews;
   FNZI_NEW(&l->to->arena, spec.nviews, &views);
   for (uint32_t i = 0; i < spec.nviews; i++) {
     fnz_arg *args;

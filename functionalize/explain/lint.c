@@ -98,22 +98,16 @@ static fnz_status add_scatter(linting *l, const fnzi_note *note) {
           : "return the written part instead of all of it, if that is what callers need");
 }
 
-static const fnz_geometry *first_input(const linting *l, const fnzi_node *node) {
-  size_t graph, index;
-  if (!node->nargs || node->args[0].tag != FNZ_ARG_VALUE ||
-      !fnzi_node_finder_find(&l->finder, node, &graph, &index))
-    return NULL;
-  return fnzi_value_at(l->from, (uint32_t)graph, node->args[0].u.value)->geometry;
-}
-
 /* A view operator of the source that became a copy of the same dtype. */
 static bool copies_as_is(const linting *l, const fnzi_note *note) {
   const fnzi_node *from = note->why.node, *to = fnzi_node_at(l->to, note->graph, note->node);
   bool is_own = note->why.cause == FNZI_CAUSE_NODE && from && from->op && to->op;
+  size_t graph, index;
   if (!is_own || !fnz_op_is_view(from->op) || to->noutputs != 1 ||
-      to->outputs[0].tag != FNZ_ARG_VALUE)
+      to->outputs[0].tag != FNZ_ARG_VALUE || !from->nargs || from->args[0].tag != FNZ_ARG_VALUE ||
+      !fnzi_node_finder_find(&l->finder, from, &graph, &index))
     return false;
-  const fnz_geometry *a = first_input(l, from);
+  const fnz_geometry *a = fnzi_value_at(l->from, (uint32_t)graph, from->args[0].u.value)->geometry;
   const fnz_geometry *b = fnzi_value_at(l->to, note->graph, to->outputs[0].u.value)->geometry;
   return a && b && a->dtype == b->dtype;
 }

@@ -98,15 +98,6 @@ static fnz_status step_of_ints(reader *r, fnzi_step_op step, const int64_t *numb
 }
 
 /* --- indices ---------------------------------------------------------------------------------- */
-/* After the first bound of a slice. */
-static fnz_status read_slice(reader *r, int64_t dim, int64_t start) {
-  int64_t numbers[4] = {dim, start, INT64_MAX, 1};
-  if (at_number(r))
-    FNZ_TRY(read_number(r, &numbers[2]));
-  if (accept(r, ':') && at_number(r))
-    FNZ_TRY(read_number(r, &numbers[3]));
-  return step_of_ints(r, FNZI_STEP_SLICE, numbers, 4);
-}
 
 /* A number removes the dimension, None adds one. */
 static fnz_status read_index(reader *r, int64_t *dim) {
@@ -119,8 +110,14 @@ static fnz_status read_index(reader *r, int64_t *dim) {
   bool has_number = at_number(r);
   if (has_number)
     FNZ_TRY(read_number(r, &numbers[1]));
-  if (accept(r, ':'))
-    return read_slice(r, (*dim)++, numbers[1]);
+  if (accept(r, ':')) {
+    int64_t slice[4] = {(*dim)++, numbers[1], INT64_MAX, 1};
+    if (at_number(r))
+      FNZ_TRY(read_number(r, &slice[2]));
+    if (accept(r, ':') && at_number(r))
+      FNZ_TRY(read_number(r, &slice[3]));
+    return step_of_ints(r, FNZI_STEP_SLICE, slice, 4);
+  }
   if (!has_number)
     return fail(r, "expected an index, a slice or None");
   return step_of_ints(r, FNZI_STEP_SELECT, numbers, 2);
@@ -164,28 +161,23 @@ static fnz_status some_ints(reader *r, fnzi_step_op step) {
   return step_of_ints(r, step, numbers, count);
 }
 
-static bool find_dtype(const char *word, fnz_dtype *out) {
-  for (int d = 0; d < FNZ_DTYPE_COUNT; d++) {
-    const fnz_dtype_info *info = fnz_dtype_get_info((fnz_dtype)d);
-    *out = (fnz_dtype)d;
-    if (strcmp(word, info->name) == 0 || strcmp(word, info->torch) == 0)
-      return true;
-  }
-  return false;
-}
-
 static fnz_status read_view(reader *r, fnzi_step_op step) {
   const char *word;
-  fnz_dtype dtype;
   bool is_number = at_number(r) || *r->at == '(' || *r->at == '[' || *r->at == ')';
   if (is_number)
     return one_list(r, step);
   FNZ_TRY(read_word(r, &word));
   if (accept(r, '.')) /* torch.float32 */
     FNZ_TRY(read_word(r, &word));
-  if (!find_dtype(word, &dtype))
+  int d = 0;
+  for (const fnz_dtype_info *info; d < FNZ_DTYPE_COUNT; d++) {
+    info = fnz_dtype_get_info((fnz_dtype)d);
+    if (strcmp(word, info->name) == 0 || strcmp(word, info->torch) == 0)
+      break;
+  }
+  if (d == FNZ_DTYPE_COUNT)
     return fail(r, "expected sizes or an element type");
-  const fnz_arg args[2] = {fnzi_arg_default(), fnzi_arg_dtype(dtype)};
+  const fnz_arg args[2] = {fnzi_arg_default(), fnzi_arg_dtype((fnz_dtype)d)};
   return open_window(r, FNZI_STEP_VIEW_DTYPE, args, 2);
 }
 
@@ -243,23 +235,6 @@ static fnz_status read_input(reader *r, const fnz_program *p, const char **name,
   return FNZ_OK;
 }
 
-static fnz_status read_steps(reader *r) {
-  for (;;) {
-    if (accept(r, '[')) {
-      int64_t dim = 0;
-      do
-        FNZ_TRY(read_index(r, &dim));
-      while (accept(r, ','));
-      FNZ_TRY(expect(r, ']'));
-    } else if (accept(r, '.'))
-      FNZ_TRY(read_method(r));
-    else if (*r->at == 0)
-      return FNZ_OK;
-    else
-      return fail(r, "expected '[', '.' or the end");
-  }
-}
-
 static fnz_status declare(reader *r, fnz_program *p) {
   const char *input, *base;
   uint32_t a, b;
@@ -272,7 +247,20 @@ static fnz_status declare(reader *r, fnz_program *p) {
                      "aliases are declared for fixed sizes; export the program with fixed sizes");
   FNZI_NEW(&r->arena, 1, &r->window);
   *r->window = *g;
-  FNZ_TRY(read_steps(r));
+  for (bool ends = false; !ends;) {
+    if (accept(r, '[')) {
+      int64_t dim = 0;
+      do
+        FNZ_TRY(read_index(r, &dim));
+      while (accept(r, ','));
+      FNZ_TRY(expect(r, ']'));
+    } else if (accept(r, '.'))
+      FNZ_TRY(read_method(r));
+    else if (*r->at != 0)
+      return fail(r, "expected '[', '.' or the end");
+    else
+      ends = true;
+  }
   return fnz_program_declare_alias(r->ctx, p, input, base, r->window);
 }
 

@@ -35,19 +35,17 @@ static fnz_status find_counting(fnzi_pass_stack *all) {
 }
 
 /* --- all nodes -------------------------------------------------------------------------------- */
-static fnz_status replay_node(fnzi_pass *p, const fnzi_node *node, bool *waits) {
-  if (node->op || !fnzi_hop_is_known(node))
-    return fnzi_pass_node_replay(p, node);
-  p->wrapper->why = fnzi_why_node(node);
-  return fnzi_region_replay(p, node, waits);
-}
 
 /* The node at p->at: it is done, or waits for a pass that it has put on top. */
 static fnz_status replay_next(fnzi_pass *p) {
   const fnzi_node *node = &p->graph->nodes.data[p->at];
   char where[160];
   bool waits = false;
-  fnz_status status = replay_node(p, node, &waits);
+  const bool is_region = !node->op && fnzi_hop_is_known(node);
+  if (is_region)
+    p->wrapper->why = fnzi_why_node(node);
+  fnz_status status =
+      is_region ? fnzi_region_replay(p, node, &waits) : fnzi_pass_node_replay(p, node);
   if (status == FNZ_OK && waits)
     return FNZ_OK;
   while (status != FNZ_OK && p->all->top != p) /* a pass over a body failed before its first node */
@@ -167,13 +165,6 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
   return status;
 }
 
-/* Whether to try again with merged inputs: a program may fail while aliased inputs are separate,
- * because an as_strided may reach from one input to another. */
-static bool may_merge(fnz_status status, fnzi_pass_alias_sets *alias_sets) {
-  return status != FNZ_OK && !fnzi_is_final(status) && alias_sets->shared &&
-         fnzi_pass_alias_sets_merge(alias_sets);
-}
-
 fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
                              const fnzi_pass_options *options, fnzi_notes *notes,
                              fnz_program **out) {
@@ -188,8 +179,11 @@ fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
     if (notes)
       fnzi_notes_clear(notes);
     status = attempt(&j, &restart, out);
-    bool failed = notes && notes->failures.count;
-    if (may_merge(failed ? FNZ_UNSUPPORTED : status, &j.alias_sets)) {
+    /* Tries again with merged inputs: a program may fail while aliased inputs are separate, because
+     * an as_strided may reach from one input to another. */
+    fnz_status failure = notes && notes->failures.count ? FNZ_UNSUPPORTED : status;
+    if (failure != FNZ_OK && !fnzi_is_final(failure) && j.alias_sets.shared &&
+        fnzi_pass_alias_sets_merge(&j.alias_sets)) {
       fnz_program_destroy(*out);
       *out = NULL;
       status = FNZ_OK;

@@ -457,15 +457,6 @@ static finding find_pair(const search *x, size_t at) {
   return out;
 }
 
-static bool has_same_kinds(const search *x, size_t at, const slot *lead) {
-  for (size_t k = 0; k < x->nused; k++) {
-    const slot_kind kind = x->used[k]->slots.data[at].kind;
-    if (kind != lead->kind && !(kind == SLOT_ANY && lead->kind == SLOT_STRIDE))
-      return false;
-  }
-  return true;
-}
-
 static fnz_status express_other(const search *x, size_t at) {
   slot *s = &x->found.data[at];
   /* A float, or a truth value, that the node has. */
@@ -502,14 +493,16 @@ static fnz_status express(search *x, size_t at) {
   const slot *lead = find_lead(x, at, &first);
   if (!lead)
     return FNZ_OK;
-  bool same = true;
+  bool same = true, same_kinds = true;
   for (size_t k = 0; k < x->nused; k++) {
     const slot *there = &x->used[k]->slots.data[at];
     same = same && (there->kind == SLOT_ANY || there->bits == lead->bits);
+    same_kinds = same_kinds && (there->kind == lead->kind ||
+                                (there->kind == SLOT_ANY && lead->kind == SLOT_STRIDE));
   }
   const bool is_other = s->kind == SLOT_REAL || s->kind == SLOT_TRUTH;
   const bool is_size = s->kind >= SLOT_SIZE;
-  if (!has_same_kinds(x, at, lead) || (s->kind == SLOT_FIXED && !same))
+  if (!same_kinds || (s->kind == SLOT_FIXED && !same))
     return stop(x, "other steps at other sizes");
   if (same && is_size)
     put(s, (fnzi_int){lead->bits});

@@ -137,22 +137,6 @@ static bool is_idle(const looking *l, const fnzi_graph *g, const fnzi_node *node
   return from == to && !returned[node->outputs[0].u.value];
 }
 
-static fnz_status are_needed(looking *l, uint32_t graph, bool *out) {
-  const fnzi_graph *g = fnzi_graph_at(l->p, graph);
-  const size_t end = graph == 0 ? l->epilogue : g->nodes.count;
-  bool *used, *returned;
-  FNZI_NEW(&l->scratch, g->values.count, &used);
-  FNZI_NEW(&l->scratch, g->values.count, &returned);
-  fnzi_graph_uses(g, used);
-  for (uint32_t k = 0; k < g->noutputs; k++)
-    if (g->outputs[k].tag == FNZ_ARG_VALUE)
-      returned[fnzi_value_memory(l->p, graph, g->outputs[k].u.value)] = true;
-  for (size_t n = 0; n < end && *out; n++)
-    *out = functional_is_needed(&g->nodes.data[n], used) &&
-           !is_idle(l, g, &g->nodes.data[n], returned);
-  return FNZ_OK;
-}
-
 /* --- What graphs return ----------------------------------------------------------------------- */
 /* Memory of its own, or named; no result of the epilogue, which is an input that it has written, or
  * a window of one. */
@@ -229,8 +213,18 @@ static fnz_status look(looking *l, bool *out) {
     const size_t end = i == 0 ? l->epilogue : g->nodes.count;
     for (size_t n = 0; n < end && *out; n++)
       FNZ_TRY(is_functional_node(l, g, &g->nodes.data[n], out));
-    if (*out)
-      FNZ_TRY(are_needed(l, i, out));
+    if (!*out)
+      return FNZ_OK;
+    bool *used, *returned;
+    FNZI_NEW(&l->scratch, g->values.count, &used);
+    FNZI_NEW(&l->scratch, g->values.count, &returned);
+    fnzi_graph_uses(g, used);
+    for (uint32_t k = 0; k < g->noutputs; k++)
+      if (g->outputs[k].tag == FNZ_ARG_VALUE)
+        returned[fnzi_value_memory(l->p, i, g->outputs[k].u.value)] = true;
+    for (size_t n = 0; n < end && *out; n++)
+      *out = functional_is_needed(&g->nodes.data[n], used) &&
+             !is_idle(l, g, &g->nodes.data[n], returned);
     if (*out)
       FNZ_TRY(are_own(l, i, out));
   }

@@ -172,23 +172,6 @@ static fnz_status merge_sets(fnzi_pass *p) {
   return FNZ_OK;
 }
 
-/* Marks the windows of merged alias sets as watched: writes that overlap them set `touched`. */
-static fnz_status watch_merged(fnzi_pass *p) {
-  for (uint32_t first = 0; first < p->alias_sets->count; first++) {
-    fnzi_wrap_alias **watched;
-    size_t count = 0;
-    if (!p->merged[first].root)
-      continue;
-    FNZI_NEW(&p->arena, p->graph->ninputs, &watched);
-    for (uint32_t k = first; k < p->graph->ninputs; k++)
-      if (p->alias_sets->first[k] == first && p->roots[k])
-        watched[count++] = p->roots[k];
-    p->merged[first].root->storage->watched = watched;
-    p->merged[first].root->storage->nwatched = count;
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pass_inputs_make(fnzi_pass *p) {
   bool shared = p->alias_sets && p->alias_sets->shared;
   FNZI_NEW(&p->tensor_arena, p->graph->values.count, &p->tensors);
@@ -200,7 +183,19 @@ fnz_status fnzi_pass_inputs_make(fnzi_pass *p) {
     FNZ_TRY(merge_sets(p));
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
     FNZ_TRY(wrap_input(p, k));
-  return shared ? watch_merged(p) : FNZ_OK;
+  for (uint32_t first = 0; shared && first < p->alias_sets->count; first++) {
+    fnzi_wrap_alias **watched; /* windows of a merged set: writes that overlap them set `touched` */
+    size_t count = 0;
+    if (!p->merged[first].root)
+      continue;
+    FNZI_NEW(&p->arena, p->graph->ninputs, &watched);
+    for (uint32_t k = first; k < p->graph->ninputs; k++)
+      if (p->alias_sets->first[k] == first && p->roots[k])
+        watched[count++] = p->roots[k];
+    p->merged[first].root->storage->watched = watched;
+    p->merged[first].root->storage->nwatched = count;
+  }
+  return FNZ_OK;
 }
 
 void fnzi_pass_inputs_free(fnzi_pass *p) {

@@ -106,21 +106,6 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_pass_output_list *out, uint32_
   return outputs_add_value(p, out, o, p->inputs[k]->alias);
 }
 
-static fnz_status add_user_output(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
-  const fnz_arg *a = &p->graph->outputs[k];
-  fnzi_pass_output o = {.spec = p->from->outputs[k], .arg = *a};
-  if (a->tag == FNZ_ARG_VALUE) {
-    o.tensor = p->tensors[a->u.value];
-    return outputs_add_value(p, out, o, o.tensor->alias);
-  }
-  if (fnzi_is_reference(a)) {
-    FNZ_TRY(fnzi_pass_arg_other(p, &o.arg));
-    o.handle = fnzi_is_reference(&o.arg) ? o.arg.u.value : 0;
-  }
-  out->data[out->count++] = o;
-  return FNZ_OK;
-}
-
 static fnz_status add_outputs(fnzi_pass *p, fnzi_pass_output_list *out) {
   FNZI_NEW(&p->arena, 3 * (size_t)p->graph->ninputs + (size_t)p->graph->noutputs, &out->data);
   out->count = 0;
@@ -134,8 +119,20 @@ static fnz_status add_outputs(fnzi_pass *p, fnzi_pass_output_list *out) {
       FNZ_TRY(add_memory(p, out, j->base, j->name, j->root));
   }
   out->mutations = out->count;
-  for (uint32_t k = 0; k < p->graph->noutputs; k++)
-    FNZ_TRY(add_user_output(p, out, k));
+  for (uint32_t k = 0; k < p->graph->noutputs; k++) {
+    const fnz_arg *a = &p->graph->outputs[k];
+    fnzi_pass_output o = {.spec = p->from->outputs[k], .arg = *a};
+    if (a->tag == FNZ_ARG_VALUE) {
+      o.tensor = p->tensors[a->u.value];
+      FNZ_TRY(outputs_add_value(p, out, o, o.tensor->alias));
+      continue;
+    }
+    if (fnzi_is_reference(a)) {
+      FNZ_TRY(fnzi_pass_arg_other(p, &o.arg));
+      o.handle = fnzi_is_reference(&o.arg) ? o.arg.u.value : 0;
+    }
+    out->data[out->count++] = o;
+  }
   return fnzi_pass_outputs_alias(p, out);
 }
 

@@ -62,11 +62,6 @@ static const fnz_op *scattered_by(const fnzi_rec_tape_node *n) {
   return view && n->args[1].tag == FNZ_ARG_VALUE && n->args[1].u.value ? view : NULL;
 }
 
-static bool is_input(const finder *f, uint32_t value) {
-  const fnzi_rec_tape_value *v = &f->tape->values.data[value];
-  return v->node == FNZI_NO_NODE && v->value == f->input;
-}
-
 /* --- windows ---------------------------------------------------------------------------------- */
 /* It shows all of the input's memory in its order, so that places in memory are places in it. */
 static bool is_all_in_rows(const finder *f, const fnz_geometry *g) {
@@ -152,9 +147,10 @@ static fnz_status is_there(finder *f, const item *i, bool *out) {
   const fnzi_rec_path *path;
   uint32_t value = i->value;
   const size_t count = walk_views(f, &value, i->before, nodes);
+  const fnzi_rec_tape_value *v = &f->tape->values.data[value];
   const bool known = value == i->before;
   *out = false;
-  if (!known && !is_input(f, value))
+  if (!known && !(v->node == FNZI_NO_NODE && v->value == f->input))
     return FNZ_OK;
   FNZ_TRY(enter_all(f, known ? i->before_at : f->root, nodes, count, &path));
   *out = path && fnzi_rec_same_layout(path->window, i->at->window) &&

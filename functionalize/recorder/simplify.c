@@ -203,14 +203,6 @@ static fnz_status simplify_copy(fnzi_rec_simplifier *t, uint32_t node, bool cast
   return FNZ_OK;
 }
 
-/* A result without a value cannot be replaced. */
-static bool has_all_results(const fnzi_rec_simplifier *t, const fnzi_rec_tape_node *n) {
-  for (uint32_t k = 0; k < n->count; k++)
-    if (!t->tape->results.data[n->first + k])
-      return false;
-  return n->count > 0;
-}
-
 /* --- one round -------------------------------------------------------------------------------- */
 static fnz_status simplify_node(fnzi_rec_simplifier *t, uint32_t node) {
   fnzi_rec_tape_node *n = &t->tape->nodes.data[node];
@@ -222,7 +214,10 @@ static fnz_status simplify_node(fnzi_rec_simplifier *t, uint32_t node) {
     for (uint32_t k = 0; n->args[i].tag == FNZ_ARG_LIST && k < n->args[i].count; k++)
       resolve(t, &fnzi_rec_tape_items(&n->args[i])[k]);
   }
-  switch (has_all_results(t, n) ? class_of(t, n->op) : FNZI_REC_OP_OTHER) {
+  bool has_values = n->count > 0; /* a result without a value cannot be replaced */
+  for (uint32_t k = 0; k < n->count && has_values; k++)
+    has_values = t->tape->results.data[n->first + k] != 0;
+  switch (has_values ? class_of(t, n->op) : FNZI_REC_OP_OTHER) {
   case FNZI_REC_OP_VIEW:
     FNZ_TRY(simplify_view(t, node, &done));
     break;

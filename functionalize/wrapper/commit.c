@@ -41,18 +41,6 @@ static fnz_status reverse_step(fnz_wrapper *wrapper, const fnzi_view_step *step,
   return FNZ_OK;
 }
 
-/* The lowest link whose reverse needs the old value of its base. */
-static size_t lowest_with_base(fnzi_wrap_alias *const *links, size_t n) {
-  size_t i = 0;
-  for (; i < n; i++) {
-    fnzi_view_step step;
-    fnzi_wrap_link_step(links[i], &step);
-    if (fnzi_view_step_needs_base(&step))
-      break;
-  }
-  return i;
-}
-
 /* Link by link. An old base is the parent's value as it was before the write: what other dirty
  * aliases hold may be missing from it, as it is from the root's. The new values of the parents are
  * kept where no other dirty alias overlaps them. */
@@ -61,7 +49,14 @@ static fnz_status reverse_links(fnz_wrapper *wrapper, fnzi_wrap_alias *const *li
   fnzi_value_ref **bases; /* bases[i]: old value of links[i]'s parent */
   fnzi_value_ref *above = links[n - 1]->parent->value;
   FNZI_NEW(&wrapper->scratch, n, &bases);
-  for (size_t i = n, lowest = lowest_with_base(links, n); i-- > lowest;) {
+  size_t lowest = 0; /* the lowest link whose reverse needs the old value of its base */
+  for (; lowest < n; lowest++) {
+    fnzi_view_step step;
+    fnzi_wrap_link_step(links[lowest], &step);
+    if (fnzi_view_step_needs_base(&step))
+      break;
+  }
+  for (size_t i = n; i-- > lowest;) {
     fnzi_wrap_alias *parent = links[i]->parent;
     if (!parent->parent ||
         (parent->value && fnzi_wrap_alias_untouched(parent, parent->version, links[0])))

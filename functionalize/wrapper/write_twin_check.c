@@ -39,17 +39,6 @@ typedef struct operands {
   fnzi_wrap_interval_index index; /* of all targets and reads */
 } operands;
 
-/* No element is read again after it was written. */
-static bool reads_first(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
-                        fnz_tensor *const *reads, size_t nreads) {
-  for (size_t i = 0; i < nreads; i++)
-    if (fnzi_wrap_overlap(reads[i], s->target) &&
-        fnzi_mutation_reading(&c->call, fnzi_wrap_geometry(s->target),
-                              fnzi_wrap_geometry(reads[i])) != FNZI_READING_FIRST)
-      return false;
-  return true;
-}
-
 static fnz_status find_loop(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
                             const operands *all, fnzi_loop *loop) {
   const fnz_geometry **seen;
@@ -57,11 +46,14 @@ static fnz_status find_loop(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *
   if (!s->target->alias->repeats)
     return FNZ_OK;
   FNZI_NEW(&c->wrapper->scratch, all->nreads, &seen);
-  for (size_t i = 0; i < all->nreads; i++)
+  const fnz_geometry *target = fnzi_wrap_geometry(s->target);
+  loop->reads_first = true; /* no element is read again after it was written */
+  for (size_t i = 0; i < all->nreads; i++) {
     seen[i] = fnzi_wrap_geometry(all->reads[i]);
-  loop->reads_first = reads_first(c, s, all->reads, all->nreads);
-  return fnzi_mutation_loop_reads(&c->wrapper->scratch, &c->call, fnzi_wrap_geometry(s->target),
-                                  seen, all->nreads, loop);
+    if (loop->reads_first && fnzi_wrap_overlap(all->reads[i], s->target))
+      loop->reads_first = fnzi_mutation_reading(&c->call, target, seen[i]) == FNZI_READING_FIRST;
+  }
+  return fnzi_mutation_loop_reads(&c->wrapper->scratch, &c->call, target, seen, all->nreads, loop);
 }
 
 static fnz_status keep_loop(fnzi_wrap_twin_call *c, fnzi_wrap_slot *s, const fnzi_loop *loop) {

@@ -158,13 +158,6 @@ typedef struct results {
   fnzi_map taken; /* values that are results already */
 } results;
 
-static uint32_t input_of(const fnzi_pass *p, const fnz_tensor *t) {
-  for (uint32_t k = 0; k < p->body->key.ninputs; k++)
-    if (p->inputs[k] == t)
-      return k;
-  return FNZI_NO_NODE;
-}
-
 /* The mark of a storage: 1 + base, or FRESH | the first output in it. */
 #define FRESH 0x80000000u
 
@@ -179,7 +172,10 @@ static fnz_status describe(fnzi_pass *p, uint32_t j, fnzi_region_output *out) {
     s->mark = FRESH | j;
   out->origin = s->mark & FRESH ? FNZI_ORIGIN_FRESH : FNZI_ORIGIN_BASE;
   out->of = s->mark & FRESH ? s->mark & ~FRESH : s->mark - 1;
-  out->same_input = out->origin == FNZI_ORIGIN_BASE ? input_of(p, t) : FNZI_NO_NODE;
+  const uint32_t ninputs = out->origin == FNZI_ORIGIN_BASE ? p->body->key.ninputs : 0;
+  for (uint32_t k = 0; k < ninputs && out->same_input == FNZI_NO_NODE; k++)
+    if (p->inputs[k] == t)
+      out->same_input = k;
   out->whole = t->alias == s->root;
   out->entangled = s->maybe_aliased != NULL;
   return fnzi_intern_geometry(p->to, &t->alias->geometry, &out->geometry);
@@ -320,16 +316,6 @@ static void need(const fnzi_pass_stack *all, uint32_t graph, made *m) {
         m->needed[g->nodes.data[n].args[i].u.i] = true;
 }
 
-/* Further bodies of the same source graph get names of their own. */
-static fnz_status name_graph(const fnzi_pass_stack *all, uint32_t graph, uint32_t number) {
-  fnzi_graph *g = fnzi_graph_at(all->to, graph);
-  char name[256];
-  if (!number)
-    return FNZ_OK;
-  snprintf(name, sizeof name, "%.200s_%u", g->name, number);
-  return fnzi_intern(all->to, name, strlen(name), &g->name);
-}
-
 /* A source graph refers to later ones only. So in the order of source graphs, all users of a graph
  * are known when it is reached. */
 fnz_status fnzi_region_bodies_arrange(fnzi_pass_stack *all) {
@@ -351,7 +337,13 @@ fnz_status fnzi_region_bodies_arrange(fnzi_pass_stack *all) {
     }
     for (uint32_t i = first; i < m.count; i++) {
       need(all, m.order[i], &m);
-      FNZ_TRY(name_graph(all, m.order[i], i - first));
+      if (i == first)
+        continue;
+      /* Further bodies of the same source graph get names of their own. */
+      fnzi_graph *body = fnzi_graph_at(all->to, m.order[i]);
+      char name[256];
+      snprintf(name, sizeof name, "%.200s_%u", body->name, i - first);
+      FNZ_TRY(fnzi_intern(all->to, name, strlen(name), &body->name));
     }
   }
   if (all->to->notes)

@@ -164,26 +164,19 @@ static fnz_status add_base(fnzi_pass *p, fnzi_region_op *r, fnzi_region_key *key
   return FNZ_OK;
 }
 
-/* A merged operand gets the base of its storage; false when there is none yet. */
-static bool share_base(const fnzi_region_op *r, uint32_t k) {
-  fnzi_region_operand *o = &r->operands[k];
-  for (uint32_t i = o->first; o->merged && i < k; i = r->operands[i].next) {
-    if (!r->operands[i].merged)
-      continue;
-    o->base = r->operands[i].base;
-    return true;
-  }
-  return false;
-}
-
 static fnz_status bind_inputs(fnzi_pass *p, fnzi_region_op *r, fnzi_region_key *key) {
   for (uint32_t k = 0; k < r->noperands; k++) {
-    const fnzi_region_operand *o = &r->operands[k];
+    fnzi_region_operand *o = &r->operands[k];
     fnzi_region_binding *in = &key->inputs[k];
     in->is_tensor = o->tensor != NULL;
     if (!o->tensor)
       continue;
-    if (!share_base(r, k))
+    bool shares = false; /* a merged operand shares the base of its storage */
+    for (uint32_t i = o->first; o->merged && !shares && i < k; i = r->operands[i].next) {
+      shares = r->operands[i].merged;
+      o->base = shares ? r->operands[i].base : o->base;
+    }
+    if (!shares)
       FNZ_TRY(add_base(p, r, key, k));
     if (returns_of(r, o) == FNZI_RETURNS_ALWAYS)
       key->bases[o->base].returns = FNZI_RETURNS_ALWAYS;

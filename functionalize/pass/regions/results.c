@@ -8,17 +8,13 @@
 #include "functionalize/wrapper/write_rules.h"
 
 /* --- writes ----------------------------------------------------------------------------------- */
-/* The source line of the last write to a base. */
-static const char *source_of(const fnzi_region_op *r, uint32_t base) {
-  for (uint32_t i = r->hop.nbodies; i-- > 0;)
-    if (r->bodies[i]->ends[base].written && r->bodies[i]->ends[base].source[0])
-      return r->bodies[i]->ends[base].source;
-  return r->hop.node->source;
-}
 
 fnz_status fnzi_region_base_write(fnzi_pass *p, const fnzi_region_op *r, uint32_t base,
                                   fnzi_value_ref *value) {
-  p->wrapper->source = source_of(r, base);
+  p->wrapper->source = r->hop.node->source;
+  for (uint32_t i = 0; i < r->hop.nbodies; i++) /* the line of the last write to the base */
+    if (r->bodies[i]->ends[base].written && r->bodies[i]->ends[base].source[0])
+      p->wrapper->source = r->bodies[i]->ends[base].source;
   fnz_status status =
       fnzi_wrap_write(fnzi_region_operand_alias(&r->operands[r->first[base]]), value);
   p->wrapper->source = r->hop.node->source;
