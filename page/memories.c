@@ -105,23 +105,17 @@ static const fnz_arg *value_in(const fnz_arg *arg, size_t k) {
   return arg->tag == FNZ_ARG_VALUE ? arg : NULL;
 }
 
-/* The argument in whose memory item `k` of result `r` lies; NULL for memory of its own. */
-static const fnz_arg *base_of(const fnzi_node *n, uint32_t r, size_t k, uint64_t kind) {
-  uint32_t sets = r < n->op->nreturns ? n->op->returns[r].alias : 0;
-  for (uint32_t i = 0; i < n->nargs && i < n->op->nparams; i++)
-    if (n->op->params[i].alias & sets && value_in(&n->args[i], k))
-      return value_in(&n->args[i], k);
-  for (uint32_t i = 0; kind & MAY_VIEW && i < n->nargs; i++)
-    if (value_in(&n->args[i], k))
-      return value_in(&n->args[i], k);
-  return NULL;
-}
-
 static fnz_status place_result(follower *f, const fnzi_node *n, uint32_t r, size_t k,
                                const fnz_arg *result, uint64_t kind) {
   if (result->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
-  const fnz_arg *base = kind ? base_of(n, r, k, kind) : NULL;
+  /* The argument in whose memory item `k` of result `r` lies; NULL for memory of its own. */
+  const fnz_arg *base = NULL;
+  uint32_t sets = kind && r < n->op->nreturns ? n->op->returns[r].alias : 0;
+  for (uint32_t i = 0; sets && !base && i < n->nargs && i < n->op->nparams; i++)
+    base = n->op->params[i].alias & sets ? value_in(&n->args[i], k) : NULL;
+  for (uint32_t i = 0; kind & MAY_VIEW && !base && i < n->nargs; i++)
+    base = value_in(&n->args[i], k);
   if (!base || f->where[base->u.value] == FNZI_PAGE_NONE)
     return new_memory(f, result->u.value, f->node);
   f->where[result->u.value] = f->where[base->u.value];

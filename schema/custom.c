@@ -248,18 +248,15 @@ static size_t base_size(const fnz_op *op) {
   return strlen(op->name) - (*op->overload ? strlen(op->overload) + 1 : 0);
 }
 
-/* Namespace and base are the same, whatever the overloads. PyTorch's collectives into `out` have
- * that in the base. */
-static bool same_base(const fnz_op *a, const fnz_op *b) {
-  size_t size = fnzi_builtin_plain_size(a->name);
-  size = size ? size : base_size(a);
-  return size == base_size(b) && strncmp(a->name, b->name, size) == 0;
-}
-
 static const declared *find_signature(const fnzi_scope *scope, const fnz_op *functional) {
+  /* Namespace and base are the same, whatever the overloads. PyTorch's collectives into `out` have
+   * that in the base. */
+  const size_t plain = fnzi_builtin_plain_size(functional->name);
+  const size_t size = plain ? plain : base_size(functional);
   for (size_t i = 0; scope && i < scope->list.count; i++) {
     const declared *d = scope->list.data[i];
-    if (!d->is_derived && same_base(functional, &d->op) && same_signature(functional, &d->op))
+    if (!d->is_derived && size == base_size(&d->op) &&
+        strncmp(functional->name, d->op.name, size) == 0 && same_signature(functional, &d->op))
       return d;
   }
   return NULL;
@@ -317,12 +314,6 @@ static fnz_status resolve(fnzi_scope *scope, declared *d) {
   d->op = whole;
   d->functional = &twin->op;
   return resolve_bases(scope, d);
-}
-
-/* The name of a functional form begins with the name of its operator. */
-static bool may_be_form_of(const fnz_op *functional, const fnz_op *op) {
-  size_t size = base_size(op) - (op->kind == FNZI_KIND_INPLACE);
-  return strncmp(functional->name, op->name, size) == 0;
 }
 
 /* --- Declaring -------------------------------------------------------------------------------- */
@@ -388,7 +379,10 @@ static fnz_status declare(fnzi_scope *scope, const char *schema, const fnz_op **
   /* Operators that were declared before may have waited for `op`. */
   for (size_t i = 0; op->kind == FNZI_KIND_FUNCTIONAL && i < scope->list.count; i++) {
     declared *other = scope->list.data[i];
-    if (other->functional && other->functional != &other->op && may_be_form_of(&d->op, &other->op))
+    /* The name of a functional form begins with the name of its operator. */
+    const size_t size = base_size(&other->op) - (other->op.kind == FNZI_KIND_INPLACE);
+    if (other->functional && other->functional != &other->op &&
+        strncmp(d->op.name, other->op.name, size) == 0)
       FNZ_TRY(resolve(scope, other));
   }
   return shadowed ? resolve(scope, shadowed) : FNZ_OK;

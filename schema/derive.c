@@ -151,13 +151,6 @@ fnz_status fnzi_derive_on_bases(fnzi_arena *arena, const fnz_op *op, fnz_op **ou
 
 /* --- Out -------------------------------------------------------------------------------------- */
 
-static const fnzi_param *self_of(const fnz_op *op) {
-  for (size_t i = 0; i < op->nparams; i++)
-    if (strcmp(op->params[i].name, "self") == 0 && !op->params[i].keyword_only)
-      return &op->params[i];
-  return NULL;
-}
-
 /* `place`-th letter that no parameter uses, as "c!". */
 static fnz_status free_letter(const draft *d, size_t place, fnzi_param *p) {
   uint32_t used = 0;
@@ -215,7 +208,10 @@ static fnz_status out_parts(draft *d) {
   case FNZI_KIND_INPLACE: {
     /* The out argument takes the place of self as what is written. */
     const fnz_op *op = d->from;
-    const fnzi_param *self = self_of(op);
+    const fnzi_param *self = NULL;
+    for (size_t i = 0; i < op->nparams && !self; i++)
+      if (strcmp(op->params[i].name, "self") == 0 && !op->params[i].keyword_only)
+        self = &op->params[i];
     if (!self || !self->is_write)
       return derive_refuse(op, d->arena,
                            "an in-place operator without a written self has no out variant");

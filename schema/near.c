@@ -9,13 +9,6 @@ static size_t base_length(const char *name) {
   return (size_t)(base - name) + strcspn(base, ".");
 }
 
-/* A word without a dot is compared with names that have no overload, as people say them. */
-static void consider(fnzi_near *near, const char *name, const fnz_op *op) {
-  const char *other = fnz_op_name(op);
-  bool has_overload = name[base_length(name)] != 0;
-  fnzi_near_consider(near, name, other, has_overload ? strlen(other) : base_length(other));
-}
-
 static fnz_status suggest(fnz_context *ctx, const fnz_op *const *own, size_t count,
                           const char *name, fnz_buffer *out) {
   fnzi_near near = {.count = 0};
@@ -24,11 +17,16 @@ static fnz_status suggest(fnz_context *ctx, const fnz_op *const *own, size_t cou
   for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
     if (strncmp(name, modules[i], strlen(modules[i])) == 0)
       name += strlen(modules[i]);
-  const size_t table = fnz_op_count(), operators = table + fnz_op_declared_count(ctx);
-  for (size_t i = 0; i < count; i++)
-    consider(&near, name, own[i]);
-  for (size_t i = 0; i < operators; i++)
-    consider(&near, name, i < table ? fnz_op_at(i) : fnz_op_declared_at(ctx, i - table));
+  /* A word without a dot is compared with names that have no overload, as people say them. */
+  const bool has_overload = name[base_length(name)] != 0;
+  const size_t table = count + fnz_op_count(), all = table + fnz_op_declared_count(ctx);
+  for (size_t i = 0; i < all; i++) {
+    const fnz_op *op = i < count   ? own[i]
+                       : i < table ? fnz_op_at(i - count)
+                                   : fnz_op_declared_at(ctx, i - table);
+    const char *other = fnz_op_name(op);
+    fnzi_near_consider(&near, name, other, has_overload ? strlen(other) : base_length(other));
+  }
   return fnzi_near_put(ctx, &near, out);
 }
 

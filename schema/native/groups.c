@@ -125,16 +125,6 @@ typedef struct traits {
   bool view, core;       /* one of them */
 } traits;
 
-/* The function that the others are made from. */
-static const fnzi_native *base_of(const fnz_library *library, const signature *s) {
-  static const fnzi_kind order[] = {FNZI_KIND_MUTABLE, FNZI_KIND_INPLACE, FNZI_KIND_OUT,
-                                    FNZI_KIND_FUNCTIONAL};
-  for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-    if (s->slots[order[i]] != FNZI_NO_GROUP)
-      return &library->natives[s->slots[order[i]]];
-  return NULL;
-}
-
 static bool can_have_out(const fnzi_native *n) {
   if (n->kind == FNZI_KIND_INPLACE)
     return true;
@@ -155,7 +145,12 @@ static fnz_status complete(fnz_library *library, const signature *s) {
     t.view |= n->op->is_view && !fnzi_native_rule_exempts(FNZI_RULE_inplace_view_base, n->op);
     t.core |= fnzi_native_has(library, n, FNZI_KNOWN_CORE);
   }
-  const fnzi_native *n = base_of(library, s);
+  /* The function that the others are made from. */
+  static const fnzi_kind order[] = {FNZI_KIND_MUTABLE, FNZI_KIND_INPLACE, FNZI_KIND_OUT,
+                                    FNZI_KIND_FUNCTIONAL};
+  const fnzi_native *n = NULL;
+  for (size_t i = 0; i < sizeof order / sizeof *order && !n; i++)
+    n = fnzi_native_at(library, s->slots[order[i]]);
   bool has_out = s->slots[FNZI_KIND_OUT] != FNZI_NO_GROUP, makes_out;
   if (!n || t.manual || t.view || (t.implicit && !t.core))
     return FNZ_OK;
