@@ -95,14 +95,6 @@ typedef struct taken {
   size_t count;
 } taken;
 
-static void add_taken(taken *t, const fnzi_expr *e) {
-  for (size_t i = 0; i < t->count; i++)
-    if (t->data[i] == e)
-      return;
-  if (t->count < NUMBERS)
-    t->data[t->count++] = e;
-}
-
 static void find_taken(const fnzi_sizes *s, taken *t) {
   const fnzi_graph *graph = fnzi_graph_main(s->program);
   for (size_t n = 0; n < graph->nodes.count; n++) {
@@ -110,8 +102,12 @@ static void find_taken(const fnzi_sizes *s, taken *t) {
     for (uint32_t i = 1; i < node->nargs && node->args[0].tag == FNZ_ARG_VALUE; i++) {
       bool symbolic = node->args[i].tag == FNZ_ARG_SYMBOL;
       uint32_t symbol = symbolic ? graph->values.data[node->args[i].u.value].symbol : 0;
-      if (symbol && s->symbols[symbol])
-        add_taken(t, s->symbols[symbol]);
+      const fnzi_expr *e = symbol ? s->symbols[symbol] : NULL;
+      size_t k = 0;
+      while (k < t->count && t->data[k] != e)
+        k++;
+      if (e && k == t->count && k < NUMBERS)
+        t->data[t->count++] = e;
     }
   }
 }

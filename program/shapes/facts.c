@@ -166,12 +166,6 @@ static bool has_call(const fnzi_expr *atom, const fnzi_expr *call) {
   return found;
 }
 
-/* The atom finds the fact of a call, or of no call. At sizes at which the call has no value the
- * fact does not hold, and an atom without the call may have one. */
-static bool may_find(const fnzi_size_facts *f, const fnzi_expr *atom, const fnzi_expr *call) {
-  return !call || has_call(atom, f->of.data[call->id].is_partial ? call : NULL);
-}
-
 static fnz_status link_fact(fnzi_size_facts *f, const fnzi_row *row, const fnzi_expr *call) {
   fnz_context *ctx = f->set->ctx;
   fnzi_row_term *terms;
@@ -181,9 +175,12 @@ static fnz_status link_fact(fnzi_size_facts *f, const fnzi_row *row, const fnzi_
   FNZI_PUSH(ctx, &f->facts, ((fnzi_size_fact){row->constant, row->count, terms}));
   if (!f->links.count)
     FNZI_PUSH(ctx, &f->links, ((fnzi_size_fact_link){0, 0}));
+  /* At sizes at which the call has no value the fact does not hold, and an atom without the call
+   * may have one. */
+  const fnzi_expr *partial = call && f->of.data[call->id].is_partial ? call : NULL;
   for (uint32_t i = 0; i < row->count; i++) {
     fnzi_knowledge *k = &f->of.data[row->terms[i].atom->id];
-    if (k->nlinks == FNZI_ATOM_FACTS || !may_find(f, row->terms[i].atom, call))
+    if (k->nlinks == FNZI_ATOM_FACTS || (call && !has_call(row->terms[i].atom, partial)))
       continue;
     FNZI_PUSH(ctx, &f->links, ((fnzi_size_fact_link){fact, k->links}));
     k->links = (uint32_t)f->links.count - 1;

@@ -48,13 +48,16 @@ static reach reach_over(fnzi_ints *s, const reach *r, fnzi_int size) {
   return (reach){fnzi_int_mul(s, r->by_size, size), fnzi_int_mul(s, r->by_most, most)};
 }
 
-/* The dimensions in `order`, the innermost first, follow each other. Dimensions of one element are
- * left out. */
-static bool follow(fnzi_ints *s, const fnz_geometry *g, const uint32_t *order, uint32_t count) {
+bool fnzi_int_is_contiguous(fnzi_ints *s, const fnz_geometry *g) {
   reach expected = {{1}, {1}};
-  for (uint32_t k = 0; k < count; k++) {
-    const fnzi_int size = fnzi_int_size(g, order[k]);
-    const fnzi_int stride = fnzi_int_stride(g, order[k]);
+  if (!s)
+    return fnzi_is_contiguous(g);
+  if (fnzi_int_is_empty(g))
+    return true;
+  /* The dimensions, the innermost first, follow each other. Dimensions of one element are left out.
+   */
+  for (uint32_t d = g->rank; d-- > 0;) {
+    const fnzi_int size = fnzi_int_size(g, d), stride = fnzi_int_stride(g, d);
     if (fnzi_int_is(size, 1))
       continue;
     if (!is_reach(&expected, stride)) {
@@ -67,15 +70,6 @@ static bool follow(fnzi_ints *s, const fnz_geometry *g, const uint32_t *order, u
     expected = reach_over(s, &expected, size);
   }
   return true;
-}
-
-bool fnzi_int_is_contiguous(fnzi_ints *s, const fnz_geometry *g) {
-  uint32_t order[FNZ_MAX_RANK];
-  if (!s)
-    return fnzi_is_contiguous(g);
-  for (uint32_t k = 0; k < g->rank; k++)
-    order[k] = g->rank - 1 - k;
-  return fnzi_int_is_empty(g) || follow(s, g, order, g->rank);
 }
 
 /* Dimensions follow each other in one order only: next is the one whose stride is what all before

@@ -107,34 +107,28 @@ static fnz_status sign_term(parser *p, const opened *o) {
   return o->code == '-' ? at_place(p, fnzi_expr_scale(p->set, *last, -1, 1, last), o->at) : FNZ_OK;
 }
 
-/* The operator on top gets its operands. */
-static fnz_status apply_top(parser *p) {
-  const opened *o = &p->open[--p->depth];
-  if (o->binds == PLUS) {
-    const fnzi_expr *made = NULL;
-    FNZ_TRY(sign_term(p, o));
-    fnz_status status =
-        fnzi_expr_sum(p->set, p->values.data + o->first, p->values.count - o->first, &made);
-    FNZ_TRY(at_place(p, status, o->at));
-    p->values.count = o->first;
-    return push_value(p, made);
-  }
-  size_t count = o->binds == MINUS_SIGN || o->binds == NOT_SIGN ? 1 : 2;
-  const fnzi_expr *const *args = p->values.data + (p->values.count -= count);
-  const fnzi_expr *made = NULL;
-  fnz_status status = o->binds == MINUS_SIGN ? fnzi_expr_scale(p->set, args[0], -1, 1, &made)
-                      : o->binds == NOT_SIGN
-                          ? fnzi_expr_call(p->set, FNZI_FUNCTION_NOT, args, 1, &made)
-                          : fnzi_expr_binary(p->set, o->code, args, &made);
-  FNZ_TRY(at_place(p, status, o->at));
-  return push_value(p, made);
-}
-
 /* Operators that bind at least as tightly; a power waits for the one on its right. */
 static fnz_status apply_tighter(parser *p, binding than) {
   while (p->depth && p->open[p->depth - 1].binds >= than &&
-         p->open[p->depth - 1].binds > OPEN_PAREN)
-    FNZ_TRY(apply_top(p));
+         p->open[p->depth - 1].binds > OPEN_PAREN) {
+    /* The operator on top gets its operands. */
+    const opened *o = &p->open[--p->depth];
+    const fnzi_expr *made = NULL;
+    size_t first = p->values.count - (o->binds == MINUS_SIGN || o->binds == NOT_SIGN ? 1 : 2);
+    if (o->binds == PLUS) {
+      FNZ_TRY(sign_term(p, o));
+      first = o->first;
+    }
+    const fnzi_expr *const *args = p->values.data + first;
+    fnz_status status =
+        o->binds == PLUS         ? fnzi_expr_sum(p->set, args, p->values.count - first, &made)
+        : o->binds == MINUS_SIGN ? fnzi_expr_scale(p->set, args[0], -1, 1, &made)
+        : o->binds == NOT_SIGN   ? fnzi_expr_call(p->set, FNZI_FUNCTION_NOT, args, 1, &made)
+                                 : fnzi_expr_binary(p->set, o->code, args, &made);
+    FNZ_TRY(at_place(p, status, o->at));
+    p->values.count = first;
+    FNZ_TRY(push_value(p, made));
+  }
   return FNZ_OK;
 }
 
@@ -286,18 +280,6 @@ static fnz_status read_operand(parser *p, bool *wants) {
 }
 
 /* --- between operands ------------------------------------------------------------------------- */
-/* Behind a term. Operators that bind more tightly than the sign are applied already. */
-static fnz_status read_sign(parser *p, opened o) {
-  opened *top = p->depth ? &p->open[p->depth - 1] : NULL;
-  o.first = p->values.count - 1;
-  if (!top || top->binds != PLUS)
-    return open(p, o);
-  FNZ_TRY(sign_term(p, top));
-  top->code = o.code;
-  top->at = o.at;
-  return FNZ_OK;
-}
-
 static fnz_status close_call(parser *p, const opened *o) {
   size_t count = p->values.count - o->first;
   const fnzi_expr *const *args = p->values.data + o->first;
@@ -340,7 +322,16 @@ static fnz_status read_between(parser *p, bool *wants) {
     opened o = {.binds = signs[i].binds, .code = signs[i].code, .at = p->at};
     FNZ_TRY(apply_tighter(p, o.binds == POWER || o.binds == PLUS ? o.binds + 1 : o.binds));
     p->at += size;
-    return o.binds == PLUS ? read_sign(p, o) : open(p, o);
+    opened *top = p->depth ? &p->open[p->depth - 1] : NULL;
+    if (o.binds == PLUS)
+      o.first = p->values.count - 1;
+    if (o.binds != PLUS || !top || top->binds != PLUS)
+      return open(p, o);
+    /* Behind a term. Operators that bind more tightly than the sign are applied already. */
+    FNZ_TRY(sign_term(p, top));
+    top->code = o.code;
+    top->at = o.at;
+    return FNZ_OK;
   }
   return fail(p, FNZ_CLASS_SYNTAX, p->at, "an operator is missing");
 }
