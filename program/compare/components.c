@@ -37,17 +37,6 @@ bool fnzi_cmp_only_views(const fnz_op *op) {
   return op->is_view && op->composite != FNZI_COMPOSITE_IMPLICIT && !fnzi_cmp_op_writes(op);
 }
 
-static bool needs_memory(const fnzi_cmp_side *s, const fnzi_graph *g) {
-  for (size_t i = 0; i < g->nodes.count; i++) {
-    const fnzi_node *node = &g->nodes.data[i];
-    if (node->op && (node->op->is_view || fnzi_cmp_op_writes(node->op)))
-      return true;
-    if (fnzi_cmp_has_body(node, s->writes))
-      return true;
-  }
-  return false;
-}
-
 /* --- joining ---------------------------------------------------------------------------------- */
 uint32_t fnzi_cmp_component(const fnzi_cmp_memory *m, uint64_t value) {
   uint32_t v = (uint32_t)value;
@@ -155,7 +144,12 @@ fnz_status fnzi_cmp_memory_find(fnzi_cmp_numbering *n, const fnzi_cmp_side *s, u
                                 fnzi_cmp_memory *out) {
   const fnzi_graph *g = fnzi_graph_at(s->p, graph);
   size_t count = g->values.count;
-  *out = (fnzi_cmp_memory){.is_tracked = needs_memory(s, g)};
+  *out = (fnzi_cmp_memory){.is_tracked = false};
+  for (size_t i = 0; i < g->nodes.count && !out->is_tracked; i++) {
+    const fnzi_node *node = &g->nodes.data[i];
+    bool is_tracked = node->op && (node->op->is_view || fnzi_cmp_op_writes(node->op));
+    out->is_tracked = is_tracked || fnzi_cmp_has_body(node, s->writes);
+  }
   if (!out->is_tracked)
     return FNZ_OK;
   FNZI_NEW(&n->arena, count, &out->component);

@@ -29,17 +29,14 @@ void fnz_difference_destroy(fnz_difference *difference) {
 }
 
 /* --- where they part -------------------------------------------------------------------------- */
-static bool same_header(const fnzi_cmp_class *a, const fnzi_cmp_class *b) {
-  return a->kind == b->kind && a->noperands == b->noperands && a->header_bytes == b->header_bytes &&
-         (!a->header_bytes || memcmp(a->header, b->header, a->header_bytes) == 0);
-}
-
 /* Follows the first operands that differ; operands are older than their users. */
 static void part(const fnzi_cmp_numbering *n, uint32_t *a, uint32_t *b) {
   for (;;) {
     const fnzi_cmp_class *x = &n->classes.data[*a], *y = &n->classes.data[*b];
     uint32_t k = 0;
-    if (!*a || !*b || !same_header(x, y))
+    if (!*a || !*b || x->kind != y->kind || x->noperands != y->noperands ||
+        x->header_bytes != y->header_bytes ||
+        (x->header_bytes && memcmp(x->header, y->header, x->header_bytes) != 0))
       return;
     while (k < x->noperands && fnzi_cmp_operand(x, k) == fnzi_cmp_operand(y, k))
       k++;
