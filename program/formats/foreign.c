@@ -67,17 +67,6 @@ static const kind *foreign_find_kind(const char *bytes, size_t size) {
 /* --- zip
  * ------------------------------------------------------------------------------------------
  */
-/* The name of the first entry, at the beginning: "archive/data.pkl" and "x.npy" show that a file
- * holds no program, even without the directory at its end. */
-static const char *first_entry(const char *bytes, size_t size, size_t *length) {
-  enum { LENGTH = 26, NAME = 30 };
-  const unsigned char *head = (const unsigned char *)bytes;
-  if (size < NAME || memcmp(bytes, "PK\3\4", 4) != 0)
-    return NULL;
-  *length = head[LENGTH] | (size_t)head[LENGTH + 1] << 8;
-  return *length <= size - NAME ? bytes + NAME : NULL;
-}
-
 /* Behind the last slash that there is. */
 static bool is_called(const char *name, size_t length, const char *last) {
   size_t size = strlen(last);
@@ -103,8 +92,13 @@ static fnz_status foreign_refuse(fnz_context *ctx, const char *what, const char 
 }
 
 fnz_status fnzi_refuse_foreign(fnz_context *ctx, const char *bytes, size_t size) {
-  size_t length;
-  const char *name = first_entry(bytes, size, &length);
+  /* The name of the first entry, at the beginning: "archive/data.pkl" and "x.npy" show that a file
+   * holds no program, even without the directory at its end. */
+  enum { LENGTH = 26, NAME = 30 };
+  const unsigned char *head = (const unsigned char *)bytes;
+  bool is_zip = size >= NAME && memcmp(bytes, "PK\3\4", 4) == 0;
+  size_t length = is_zip ? head[LENGTH] | (size_t)head[LENGTH + 1] << 8 : 0;
+  const char *name = is_zip && length <= size - NAME ? bytes + NAME : NULL;
   if (name && ends_in(name, length, ".npy"))
     return foreign_refuse(ctx, "arrays of NumPy", ARRAYS);
   if (name && ends_in(name, length, "/data.pkl"))

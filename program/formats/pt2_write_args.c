@@ -87,28 +87,6 @@ static fnzi_pt2_number number_of(const fnzi_pt2_out *o, uint32_t graph, const fn
   return (fnzi_pt2_number)o->names[graph].numbers[arg->u.value];
 }
 
-/* The tag of an item; NULL for a list. */
-static const char *tag_of(const fnzi_pt2_out *o, uint32_t graph, const fnz_arg *arg) {
-  static const char *const tags[] = {[FNZ_ARG_DEFAULT] = "as_none",
-                                     [FNZ_ARG_NONE] = "as_none",
-                                     [FNZ_ARG_VALUE] = "as_tensor",
-                                     [FNZ_ARG_TOKEN] = "as_custom_obj",
-                                     [FNZ_ARG_OBJECT] = "as_custom_obj",
-                                     [FNZ_ARG_INT] = "as_int",
-                                     [FNZ_ARG_FLOAT] = "as_float",
-                                     [FNZ_ARG_BOOL] = "as_bool",
-                                     [FNZ_ARG_COMPLEX] = "as_complex",
-                                     [FNZ_ARG_STRING] = "as_string",
-                                     [FNZ_ARG_DTYPE] = "as_scalar_type",
-                                     [FNZ_ARG_LAYOUT] = "as_layout",
-                                     [FNZ_ARG_MEMORY_FORMAT] = "as_memory_format",
-                                     [FNZ_ARG_DEVICE] = "as_device",
-                                     [FNZ_ARG_LIST] = NULL,
-                                     [FNZ_ARG_GRAPH] = "as_graph",
-                                     [FNZ_ARG_OPERATOR] = "as_operator"};
-  return arg->tag == FNZ_ARG_SYMBOL ? symbol_tags[number_of(o, graph, arg)] : tags[arg->tag];
-}
-
 /* Writes the value after the tag. */
 static fnz_status put_bare(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const fnz_arg *arg) {
   switch ((fnz_tag)arg->tag) {
@@ -150,9 +128,27 @@ static fnz_status put_bare(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, co
 /* {"as_tensor": {"name": name}} */
 static fnz_status args_put_tagged(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                                   const fnz_arg *arg) {
+  static const char *const tags[] = {[FNZ_ARG_DEFAULT] = "as_none",
+                                     [FNZ_ARG_NONE] = "as_none",
+                                     [FNZ_ARG_VALUE] = "as_tensor",
+                                     [FNZ_ARG_TOKEN] = "as_custom_obj",
+                                     [FNZ_ARG_OBJECT] = "as_custom_obj",
+                                     [FNZ_ARG_INT] = "as_int",
+                                     [FNZ_ARG_FLOAT] = "as_float",
+                                     [FNZ_ARG_BOOL] = "as_bool",
+                                     [FNZ_ARG_COMPLEX] = "as_complex",
+                                     [FNZ_ARG_STRING] = "as_string",
+                                     [FNZ_ARG_DTYPE] = "as_scalar_type",
+                                     [FNZ_ARG_LAYOUT] = "as_layout",
+                                     [FNZ_ARG_MEMORY_FORMAT] = "as_memory_format",
+                                     [FNZ_ARG_DEVICE] = "as_device",
+                                     [FNZ_ARG_LIST] = NULL,
+                                     [FNZ_ARG_GRAPH] = "as_graph",
+                                     [FNZ_ARG_OPERATOR] = "as_operator"};
   FNZ_TRY(fnzi_pt2_check_arg(o, graph, arg));
   FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_key(w, tag_of(o, graph, arg)));
+  FNZ_TRY(fnzi_json_key(w, arg->tag == FNZ_ARG_SYMBOL ? symbol_tags[number_of(o, graph, arg)]
+                                                      : tags[arg->tag]));
   FNZ_TRY(put_bare(o, w, graph, arg));
   return fnzi_json_close(w, '}');
 }

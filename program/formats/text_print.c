@@ -9,16 +9,9 @@ fnz_status fnzi_print(fnzi_printer *w, const char *text) {
 }
 
 /* --- names and strings ----------------------------------------------------------------------- */
-static fnz_status put_escape(fnzi_printer *w, unsigned char c) {
-  static const char named[][2] = {{'"', '"'}, {'\\', '\\'}, {'\n', 'n'}, {'\t', 't'}, {'\r', 'r'}};
-  for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-    if ((unsigned char)named[i][0] == c)
-      return fnzi_printf(w->ctx, w->out, "\\%c", named[i][1]);
-  return fnzi_printf(w->ctx, w->out, "\\x%02x", c);
-}
-
 /* Single quotes where they save escapes, as in JSON text. */
 static fnz_status put_string(fnzi_printer *w, const char *s, size_t size) {
+  static const char letters[] = "\"\"\\\\\nn\tt\rr"; /* a byte, and the letter for it */
   size_t from = 0;
   char quote = size && memchr(s, '"', size) && !memchr(s, '\'', size) ? '\'' : '"';
   FNZ_TRY(fnzi_put(w->ctx, w->out, &quote, 1));
@@ -27,7 +20,11 @@ static fnz_status put_string(fnzi_printer *w, const char *s, size_t size) {
     if (c >= 0x20 && c != 0x7f && c != '\\' && (c != '"' || quote != '"'))
       continue;
     FNZ_TRY(fnzi_put(w->ctx, w->out, s + from, i - from));
-    FNZ_TRY(put_escape(w, c));
+    const char *l = letters;
+    while (*l && (unsigned char)*l != c)
+      l += 2;
+    FNZ_TRY(*l ? fnzi_printf(w->ctx, w->out, "\\%c", l[1])
+               : fnzi_printf(w->ctx, w->out, "\\x%02x", c));
     from = i + 1;
   }
   FNZ_TRY(fnzi_put(w->ctx, w->out, s + from, size - from));

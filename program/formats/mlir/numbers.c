@@ -49,13 +49,6 @@ static const struct {
     {"torch.sym_not", "arith.xori", true},
 };
 
-static const char *find_builtin(const char *target, bool floats) {
-  for (size_t i = 0; i < sizeof builtin / sizeof *builtin; i++)
-    if (strcmp(builtin[i].target, target) == 0)
-      return floats || builtin[i].on_ints ? builtin[i].name : NULL;
-  return NULL;
-}
-
 static int find_row(const char *target) {
   for (int i = 0; i < ROWS; i++)
     if (strcmp(rows[i].target, target) == 0)
@@ -142,7 +135,10 @@ fnz_status fnzi_mlir_put_number(fnzi_mlir *w, const fnzi_node *n) {
   const char *target = fnzi_node_target(n), *result;
   int row = find_row(target);
   bool floats = has_float(w, n) || (row >= 0 && !rows[row].on_ints);
-  const char *own = find_builtin(target, floats);
+  const char *own = NULL;
+  for (size_t i = 0; i < sizeof builtin / sizeof *builtin && !own; i++)
+    if (strcmp(builtin[i].target, target) == 0 && (floats || builtin[i].on_ints))
+      own = builtin[i].name;
   if (own && n->noutputs == 1 && n->outputs[0].tag == FNZ_ARG_SYMBOL)
     return put_builtin(w, n, own, fnzi_mlir_number_of(w, &n->outputs[0]));
   const char *name = row < 0 ? NULL : floats ? rows[row].on_floats : rows[row].on_ints;

@@ -158,23 +158,19 @@ static bool is_plain(const char *name) {
   return plain;
 }
 
-static fnz_status make_name(fnzi_mlir *w, const fnzi_mlir_frame *frame, uint64_t value,
-                            const char **out) {
-  const char *name = fnzi_value_at(w->p, frame->graph, value)->name;
-  unsigned long long number = (unsigned long long)value;
-  if (!frame->instance && is_plain(name))
-    return fnzi_arena_format(&w->arena, out, "%%%s", name);
-  if (!frame->instance)
-    return fnzi_arena_format(&w->arena, out, "%%$%llu", number);
-  if (is_plain(name))
-    return fnzi_arena_format(&w->arena, out, "%%$%u.%s", frame->instance, name);
-  return fnzi_arena_format(&w->arena, out, "%%$%u.%llu", frame->instance, number);
-}
-
 fnz_status fnzi_mlir_name(fnzi_mlir *w, fnzi_mlir_frame *frame, uint64_t value, const char **out) {
   const char **name = &frame->names[value];
-  if (!*name)
-    FNZ_TRY(make_name(w, frame, value, name));
+  if (!*name) {
+    const char *own = fnzi_value_at(w->p, frame->graph, value)->name;
+    const unsigned long long number = (unsigned long long)value;
+    const bool plain = is_plain(own);
+    if (!frame->instance)
+      FNZ_TRY(plain ? fnzi_arena_format(&w->arena, name, "%%%s", own)
+                    : fnzi_arena_format(&w->arena, name, "%%$%llu", number));
+    else
+      FNZ_TRY(plain ? fnzi_arena_format(&w->arena, name, "%%$%u.%s", frame->instance, own)
+                    : fnzi_arena_format(&w->arena, name, "%%$%u.%llu", frame->instance, number));
+  }
   *out = *name;
   return FNZ_OK;
 }
