@@ -166,33 +166,25 @@ bool fnzi_program_has_symbols(const fnz_program *p) {
 }
 
 /* --- places, for messages -------------------------------------------------------------------- */
-/* The last `File "path", line N` of a stack trace; false when there is none. */
-static bool last_frame(const char *source, const char **path, int *path_size, const char **line) {
-  const char *found = NULL;
-  for (const char *s = source; (s = strstr(s, "File \"")) != NULL; s++)
-    found = s + strlen("File \"");
-  const char *end = found ? strstr(found, "\", line ") : NULL;
-  if (!end)
-    return false;
-  *line = end + strlen("\", line ");
-  for (const char *s = *path = found; s < end; s++)
-    if (*s == '/')
-      *path = s + 1;
-  *path_size = (int)(end - *path);
-  return true;
-}
-
 void fnzi_node_describe(const fnz_program *p, uint32_t graph, uint32_t node, const fnzi_node *n,
                         char out[160]) {
   const char *name = fnzi_graph_at(p, graph)->name;
   char source[80], region[64] = "";
   const char *from = n->source ? n->source : "";
-  const char *path, *line;
-  int path_size;
-  if (last_frame(from, &path, &path_size, &line))
-    snprintf(source, sizeof source, "%.*s:%.*s", path_size, path, (int)strspn(line, "0123456789"),
-             line);
-  else
+  /* The last `File "path", line N` of a stack trace, where there is one. */
+  static const char before[] = "File \"", behind[] = "\", line ";
+  const char *path = NULL;
+  for (const char *s = from; (s = strstr(s, before)) != NULL; s++)
+    path = s + strlen(before);
+  const char *end = path ? strstr(path, behind) : NULL;
+  for (const char *s = path; end && s < end; s++)
+    if (*s == '/')
+      path = s + 1;
+  if (end) {
+    const char *line = end + strlen(behind);
+    snprintf(source, sizeof source, "%.*s:%.*s", (int)(end - path), path,
+             (int)strspn(line, "0123456789"), line);
+  } else
     snprintf(source, sizeof source, "%.*s", (int)strcspn(from, "\n"), from);
   if (graph && name[0])
     snprintf(region, sizeof region, " of graph %.40s", name);

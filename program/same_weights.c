@@ -18,16 +18,14 @@ static const fnzi_weight *weight_of(const fnz_program *p, uint32_t k) {
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
-static bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /* The text begins with the name, after a prefix that it may have. */
 static size_t begins(const char *text, const char *prefix, const char *name) {
   const size_t before = strlen(prefix), size = strlen(name);
-  bool fits = strncmp(text, prefix, before) == 0 && strncmp(text + before, name, size) == 0 &&
-              !is_word(text[before + size]);
-  return fits && size ? before + size : 0;
+  if (!size || strncmp(text, prefix, before) != 0 || strncmp(text + before, name, size) != 0)
+    return 0;
+  const char next = text[before + size];
+  const bool goes_on = fnzi_is_letter(next) || fnzi_is_digit(next) || next == '_';
+  return goes_on ? 0 : before + size;
 }
 
 size_t fnzi_input_at(const fnz_program *p, const char *text, uint32_t *out) {

@@ -178,21 +178,17 @@ static fnz_status check_args(checker *c, const fnzi_node *n) {
   return FNZ_OK;
 }
 
-/* A number is recorded as a symbol. */
-static bool is_of(const fnzi_param *result, const fnz_arg *output) {
-  bool is_number = (accepted[result->type] & ~SCALARS) == 0;
-  if (!fnzi_is_reference(output))
-    return true; /* define() judges them */
-  return result->type == FNZI_TYPE_TENSOR ? output->tag == FNZ_ARG_VALUE
-                                          : !is_number || output->tag == FNZ_ARG_SYMBOL;
-}
-
 static fnz_status check_result(checker *c, const fnzi_node *n, uint32_t i) {
   const fnz_arg *output = &n->outputs[i];
   const bool is_list = output->tag == FNZ_ARG_LIST;
   const fnz_arg *items = is_list ? output->u.list : output;
+  /* A number is recorded as a symbol. define() judges literals. */
+  const fnzi_type type = n->op->returns[i].type;
+  const bool is_number = (accepted[type] & ~SCALARS) == 0;
   for (uint32_t k = 0; k < (is_list ? output->count : 1); k++)
-    if (!is_of(&n->op->returns[i], &items[k]))
+    if (fnzi_is_reference(&items[k]) &&
+        (type == FNZI_TYPE_TENSOR ? items[k].tag != FNZ_ARG_VALUE
+                                  : is_number && items[k].tag != FNZ_ARG_SYMBOL))
       return fail(c, FNZ_CLASS_TYPE,
                   "result %u is recorded as another kind of value; the schema is %s", i,
                   fnz_op_schema(n->op));
