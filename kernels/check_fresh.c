@@ -10,22 +10,6 @@
 
 enum { OPEN = -1 }; /* no size and no stride is negative */
 
-/* A name, not an expression over others, whose number may be another one. */
-static bool is_name(const char *text) {
-  while (isalnum((unsigned char)*text) || *text == '_')
-    text++;
-  return *text == '\0';
-}
-
-/* Two elements show as much as many. */
-static int64_t in_range(const fnz_program *p, const fnzi_map *ranges, const fnzi_symbol *symbol) {
-  uint64_t k;
-  if (!fnzi_map_get(ranges, &symbol->text, sizeof symbol->text, &k))
-    return 2;
-  const fnzi_range *r = &p->ranges.data[k];
-  return r->max < 2 ? OPEN : r->min > 2 ? r->min : 2;
-}
-
 /* A guard may leave no two elements to a size that has no hint. */
 static fnz_status choose(const fnz_program *p, fnzi_map *ranges, int64_t *samples) {
   bool any = p->guards.count > 0;
@@ -33,8 +17,19 @@ static fnz_status choose(const fnz_program *p, fnzi_map *ranges, int64_t *sample
     FNZ_TRY(fnzi_map_set(ranges, &p->ranges.data[i].symbol, sizeof(const char *), i));
   for (size_t i = 1; i < p->symbols.count; i++) {
     const fnzi_symbol *s = &p->symbols.data[i];
-    bool chosen = !s->has_hint && !any && is_name(s->text);
-    samples[i] = s->has_hint ? s->hint : chosen ? in_range(p, ranges, s) : OPEN;
+    const char *end = s->text;
+    uint64_t k;
+    while (isalnum((unsigned char)*end) || *end == '_')
+      end++;
+    bool is_name = *end == '\0'; /* else others decide its number */
+    samples[i] = s->has_hint ? s->hint : OPEN;
+    if (s->has_hint || any || !is_name)
+      continue;
+    samples[i] = 2; /* two elements show as much as many */
+    if (!fnzi_map_get(ranges, &s->text, sizeof s->text, &k))
+      continue;
+    const fnzi_range *r = &p->ranges.data[k];
+    samples[i] = r->max < 2 ? OPEN : r->min > 2 ? r->min : 2;
   }
   return FNZ_OK;
 }

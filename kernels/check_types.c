@@ -47,27 +47,21 @@ typedef struct lent {
   fnzi_krn_storage storage; /* when it has to be memory */
 } lent;
 
-/* An array that stands for its geometry. */
-static fnz_status borrow(fnzi_krn_checker *c, const fnz_geometry *g, fnzi_krn_array **out) {
-  lent *made;
-  FNZI_NEW(&c->scratch, 1, &made);
-  *out = &made->array;
-  (*out)->geometry = *g;
-  (*out)->geometry.symbols = NULL;
-  (*out)->place = (*out)->geometry;
-  (*out)->cell = fnzi_dtype(g->dtype)->bytes;
-  (*out)->refs = 1;
-  return FNZ_OK;
-}
-
-/* For a symbol only the number is known, not whether it is an integer. */
+/* An array stands for the geometry of a tensor. For a symbol only the number is known, not whether
+ * it is an integer. */
 static fnz_status lower_one(fnzi_krn_checker *c, const fnzi_param *param, fnz_arg *arg) {
   const fnzi_value *v = fnzi_is_reference(arg) ? &c->graph->values.data[arg->u.value] : NULL;
-  fnzi_krn_array *array;
+  lent *made;
   if (arg->tag == FNZ_ARG_VALUE) {
     c->vague = c->vague || has_open(c, v->geometry);
     c->open = c->open || c->vague;
-    FNZ_TRY(borrow(c, fnzi_krn_look_of(c, arg->u.value), &array));
+    FNZI_NEW(&c->scratch, 1, &made);
+    fnzi_krn_array *array = &made->array;
+    array->geometry = *fnzi_krn_look_of(c, arg->u.value);
+    array->geometry.symbols = NULL;
+    array->place = array->geometry;
+    array->cell = fnzi_dtype(array->geometry.dtype)->bytes;
+    array->refs = 1;
     arg->flags = 0;
     arg->u.value = fnzi_krn_array_handle(array);
   } else if (arg->tag == FNZ_ARG_SYMBOL) {
@@ -202,22 +196,6 @@ static bool is_limit(fnz_status status) {
   return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL;
 }
 
-/* A new tensor has no two elements in one place, whatever data decide. */
-static bool overlaps_itself(const fnzi_krn_checker *c, const fnzi_krn_recorded *r) {
-  for (size_t k = 0; k < r->count; k++)
-    if (r->wanted[k] && fnzi_krn_overlaps_itself(c->samples, r->wanted[k]))
-      return true;
-  return false;
-}
-
-/* Each result that is recorded is there: an output_mask may leave one out. */
-static bool has_all(const fnzi_krn_recorded *r, const fnzi_krn_made *made) {
-  for (size_t k = 0; k < r->count; k++)
-    if (r->wanted[k] && (k >= made->count || !made->handles[k]))
-      return false;
-  return true;
-}
-
 /* The same with the recorded types at hand: if data decide them, a row takes them for granted. */
 static fnz_status ask_knowing(fnzi_krn_checker *c, fnz_request *request, const fnzi_krn_recorded *r,
                               bool *agrees) {
@@ -227,21 +205,19 @@ static fnz_status ask_knowing(fnzi_krn_checker *c, fnz_request *request, const f
   if (c->vague || c->cast || c->real || fnzi_op_is_custom(request->op))
     return FNZ_OK;
   FNZ_TRY(fnzi_mem_route_find(c->m, request->op, &route));
-  if (!c->is_ruled || !route->row || overlaps_itself(c, r))
+  if (!c->is_ruled || !route->row)
     return FNZ_OK;
+  for (size_t k = 0; k < r->count; k++) /* no new tensor does, whatever data decide */
+    if (r->wanted[k] && fnzi_krn_overlaps_itself(c->samples, r->wanted[k]))
+      return FNZ_OK;
   FNZI_NEW(&c->scratch, made.room, &made.handles);
   request->expected = r->wanted;
   fnz_status status = by_row(c, route->row, request, &made);
-  *agrees = status == FNZ_OK && has_all(r, &made);
+  *agrees = status == FNZ_OK;
+  for (size_t k = 0; *agrees && k < r->count; k++) /* an output_mask may leave one out */
+    *agrees = !r->wanted[k] || (k < made.count && made.handles[k]);
   drop(c, &made);
   return is_limit(status) ? status : FNZ_OK;
-}
-
-/* The operator does not take these arguments, and all that counts of them is known. At sizes that
- * were drawn it need not. Views and writes the pass and both interpreters refuse. */
-static bool is_refusal(const fnzi_krn_checker *c, fnz_class kind) {
-  bool known = !c->vague && !c->cast && !c->real && !c->p->instantiated;
-  return c->is_ruled && known && kind != FNZ_CLASS_UNSUPPORTED;
 }
 
 static fnz_status compare_ruled(fnzi_krn_checker *c, fnz_request *request,
@@ -260,7 +236,10 @@ static fnz_status compare_ruled(fnzi_krn_checker *c, fnz_request *request,
   if (asked != FNZ_OK && by_data && c->ctx->error.kind == FNZ_CLASS_TYPE)
     return FNZ_BAD_INPUT; /* but it is not all that data decide */
   c->ctx->error = first;
-  if (asked == FNZ_OK || is_refusal(c, first.kind))
+  /* The operator does not take these arguments, and all that counts of them is known. At sizes that
+   * were drawn it need not. Views and writes the pass and both interpreters refuse. */
+  bool known = !c->vague && !c->cast && !c->real && !c->p->instantiated;
+  if (asked == FNZ_OK || (c->is_ruled && known && !by_data))
     return status;
   /* No rule, or none for such arguments. */
   if (c->unruled)
@@ -281,20 +260,17 @@ static fnz_status note_changes(fnzi_krn_checker *c, const fnzi_node *n, const fn
   return FNZ_OK;
 }
 
-/* Capacity for more results than are recorded, so that an error can count them: a list may be as
- * long as the given ones. */
-static size_t room_for(const fnzi_node *n, const fnzi_krn_recorded *r) {
+static fnz_status check_record(fnzi_krn_checker *c, const fnzi_node *n,
+                               const fnzi_krn_recorded *r) {
+  fnz_arg *args;
+  fnzi_krn_made made = {.count = 0};
   size_t longest = 1;
   for (uint32_t i = 0; i < n->nargs; i++)
     if (n->args[i].tag == FNZ_ARG_LIST && n->args[i].count > longest)
       longest = n->args[i].count;
-  return r->count + n->op->nreturns * longest;
-}
-
-static fnz_status check_record(fnzi_krn_checker *c, const fnzi_node *n,
-                               const fnzi_krn_recorded *r) {
-  fnz_arg *args;
-  fnzi_krn_made made = {.room = room_for(n, r)};
+  /* Capacity for more results than are recorded, so that an error can count them: a list may be as
+   * long as the given ones. */
+  made.room = r->count + n->op->nreturns * longest;
   FNZ_TRY(lower_args(c, n, &args));
   FNZI_NEW(&c->scratch, made.room, &made.handles);
   fnz_request request = {.op = n->op, .args = args, .nargs = n->op->nparams, .source = n->source};
@@ -352,27 +328,21 @@ static fnz_status check_node(fnzi_krn_checker *c, const fnzi_node *n) {
 }
 
 /* --- Graphs ----------------------------------------------------------------------------------- */
-/* Bodies come after the graphs that call them. */
-static fnz_status note_casts(fnzi_krn_checker *c, uint32_t graph) {
-  const fnzi_graph *g = fnzi_graph_at(c->p, graph);
-  for (size_t i = 0; i < g->nodes.count; i++) {
-    fnzi_hop hop;
-    if (g->nodes.data[i].op || !fnzi_hop_is_known(&g->nodes.data[i]))
-      continue;
-    FNZ_TRY(fnzi_hop_read(c->ctx, c->p, &g->nodes.data[i], &hop));
-    for (uint32_t k = 0; k < hop.nbodies; k++)
-      c->casts[hop.bodies[k]] |= hop.autocast.device ? hop.autocast.enabled : c->casts[graph];
-  }
-  return FNZ_OK;
-}
-
 static fnz_status check_graph(fnzi_krn_checker *c, uint32_t graph) {
   char place[160];
   c->graph = fnzi_graph_at(c->p, graph);
   c->cast = c->casts[graph];
   c->now = NULL;
   fnzi_arena_reset(&c->lasting);
-  FNZ_TRY(note_casts(c, graph));
+  for (size_t i = 0; i < c->graph->nodes.count; i++) { /* bodies come after graphs that call them */
+    const fnzi_node *n = &c->graph->nodes.data[i];
+    fnzi_hop hop;
+    if (n->op || !fnzi_hop_is_known(n))
+      continue;
+    FNZ_TRY(fnzi_hop_read(c->ctx, c->p, n, &hop));
+    for (uint32_t k = 0; k < hop.nbodies; k++)
+      c->casts[hop.bodies[k]] |= hop.autocast.device ? hop.autocast.enabled : c->casts[graph];
+  }
   for (uint32_t k = 0; k < c->graph->nodes.count; k++) {
     fnz_status status = check_node(c, &c->graph->nodes.data[k]);
     fnzi_arena_reset(&c->scratch);
@@ -416,16 +386,12 @@ fnz_status fnz_program_check_types(fnz_context *ctx, const fnz_program *program,
   return FNZ_OK;
 }
 
-static bool has_unsaid(const fnz_program *p) {
-  for (size_t i = 0; i < p->graphs.count; i++)
-    if (p->graphs.data[i].unsaid.count)
-      return true;
-  return false;
-}
-
 fnz_status fnz_program_place_views(fnz_context *ctx, fnz_program *program) {
   fnzi_krn_checker c = {.ctx = ctx, .p = program, .mends = program};
-  if (!has_unsaid(program))
+  bool any = false;
+  for (size_t i = 0; i < program->graphs.count; i++)
+    any = any || program->graphs.data[i].unsaid.count;
+  if (!any)
     return FNZ_OK;
   FNZ_TRY(check(&c));
   for (size_t i = 0; i < program->graphs.count; i++)
