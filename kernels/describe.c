@@ -4,7 +4,7 @@
 /* Operators that are parts of others are followed so far: a list of in-place forms of ... */
 enum { MOST_LINKS = 4 };
 
-/* The routes of eager.h; a route of special.c is none of them. */
+/* The routes of eager.h, and last what a route of special.c is. */
 typedef struct description {
   fnzi_serve_fn *serve;
   const char *words;
@@ -20,15 +20,8 @@ static const description descriptions[] = {
     {fnzi_serve_list, "element by element", false},
     {fnzi_serve_write, "computed into its argument", false},
     {fnzi_serve_write_any, "computed, then copied into its argument", false},
+    {NULL, "by a rule of its own", false},
 };
-
-static const description *describe(fnzi_serve_fn *serve) {
-  static const description special = {NULL, "by a rule of its own", false};
-  for (size_t i = 0; i < sizeof descriptions / sizeof *descriptions; i++)
-    if (descriptions[i].serve == serve)
-      return &descriptions[i];
-  return &special;
-}
 
 /* These leave the work to another operator. */
 static bool is_link(const fnzi_mem_route *route) {
@@ -36,27 +29,17 @@ static bool is_link(const fnzi_mem_route *route) {
          route->serve == fnzi_serve_write_any;
 }
 
-/* The route that does the work; NULL when there is none. */
-static fnz_status last_route(fnzi_krn_machine *m, const fnzi_mem_route *first,
-                             const fnzi_mem_route **out) {
-  const fnzi_mem_route *route = first;
-  for (int i = 0; i < MOST_LINKS && is_link(route); i++)
-    FNZ_TRY(fnzi_mem_route_find(m, route->via, &route));
-  *out = is_link(route) || route->serve == fnzi_serve_refuse ? NULL : route;
-  return FNZ_OK;
-}
-
-static const char *accepts_name(fnzi_krn_accepts accepts) {
-  static const char *const names[] = {
+fnz_status fnz_backend_get_kernel(fnz_context *ctx, fnz_backend *backend, const fnz_op *op,
+                                  fnz_kernel_facts *out) {
+  static const char *const accepts[] = {
       [FNZI_ACCEPTS_ANY] = "any",           [FNZI_ACCEPTS_STANDARD] = "standard",
       [FNZI_ACCEPTS_NUMBERS] = "numbers",   [FNZI_ACCEPTS_REAL] = "real",
       [FNZI_ACCEPTS_INTEGRAL] = "integral", [FNZI_ACCEPTS_FLOAT] = "float"};
-  return names[accepts];
-}
-
-fnz_status fnz_backend_get_kernel(fnz_context *ctx, fnz_backend *backend, const fnz_op *op,
-                                  fnz_kernel_facts *out) {
-  const fnzi_mem_route *first, *last;
+  static const char *const memories[] = {[FNZI_MEMORY_NEW] = "new",
+                                         [FNZI_MEMORY_POINT] = "point",
+                                         [FNZI_MEMORY_BASE] = "base",
+                                         [FNZI_MEMORY_VIEW] = "view"};
+  const fnzi_mem_route *first;
   *out = (fnz_kernel_facts){.way = NULL};
   if (!FNZI_BACKEND_HAS(backend, apply) || backend->apply != fnzi_machine_apply)
     return FNZ_OK;
@@ -66,22 +49,22 @@ fnz_status fnz_backend_get_kernel(fnz_context *ctx, fnz_backend *backend, const 
   FNZ_TRY(fnzi_mem_route_find(m, op, &first));
   const fnzi_mem_route start =
       *first; /* a custom operator's route is overwritten by the next one */
-  FNZ_TRY(last_route(m, &start, &last));
+  const fnzi_mem_route *last = &start;
+  for (int i = 0; i < MOST_LINKS && is_link(last); i++)
+    FNZ_TRY(fnzi_mem_route_find(m, last->via, &last));
   (void)ctx;
-  if (!last)
+  if (is_link(last) || last->serve == fnzi_serve_refuse)
     return FNZ_OK;
-  const description *cpu = describe(start.serve);
+  const description *cpu = descriptions;
+  while (cpu->serve && cpu->serve != start.serve)
+    cpu++;
   const fnz_op *computed = op->kind == FNZI_KIND_FUNCTIONAL ? op : last->via;
   out->way = m->stock.elsewhere ? m->stock.elsewhere->words(computed, cpu->is_window) : cpu->words;
   out->via = last->via;
   out->registered = last->registered != NULL;
   if (last->row) {
-    out->accepts = accepts_name((fnzi_krn_accepts)last->row->accepts);
-    static const char *const names[] = {[FNZI_MEMORY_NEW] = "new",
-                                        [FNZI_MEMORY_POINT] = "point",
-                                        [FNZI_MEMORY_BASE] = "base",
-                                        [FNZI_MEMORY_VIEW] = "view"};
-    out->memory = names[(fnzi_krn_result_memory)last->row->memory];
+    out->accepts = accepts[(fnzi_krn_accepts)last->row->accepts];
+    out->memory = memories[(fnzi_krn_result_memory)last->row->memory];
   }
   return FNZ_OK;
 }

@@ -6,8 +6,7 @@
 
 enum { MAJOR = 1, MINOR = 0, ALIGNED = 16 };
 
-/* --- Types --------------------------------------------------------------------------------------
- */
+/* --- Types ------------------------------------------------------------------------------------ */
 static const struct {
   fnz_dtype dtype;
   uint8_t code, bits;
@@ -35,28 +34,13 @@ static const struct {
     {FNZ_F8_E8M0FNU, kDLFloat8_e8m0fnu, 8},
 };
 
-static bool dtype_of(const DLDataType *type, fnz_dtype *out) {
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-    if (types[i].code == type->code && types[i].bits == type->bits && type->lanes == 1) {
-      *out = types[i].dtype;
-      return true;
-    }
-  return false;
-}
-
-static DLDataType type_of(fnz_dtype dtype) {
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-    if (types[i].dtype == dtype)
-      return (DLDataType){types[i].code, types[i].bits, 1};
-  return (DLDataType){kDLUInt, 8, 1};
-}
-
-/* --- Looking ------------------------------------------------------------------------------------
- */
+/* --- Looking ---------------------------------------------------------------------------------- */
 static fnz_status check_kind(fnz_context *ctx, const DLManagedTensorVersioned *t,
                              fnz_dtype *dtype) {
   const DLTensor *d = &t->dl_tensor;
   const int device = (int)d->device.device_type;
+  const size_t count = sizeof types / sizeof *types;
+  size_t k = 0;
   if (t->version.major != MAJOR) /* where nothing else is known */
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "the tensor is of DLPack %u.%u, fnz knows %d.x: ask for that version",
@@ -66,7 +50,9 @@ static fnz_status check_kind(fnz_context *ctx, const DLManagedTensorVersioned *t
                      "the tensor lies on a device of DLPack's kind %d; fnz takes CPU and CUDA "
                      "(%d, %d, %d, %d)",
                      device, kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged);
-  if (!dtype_of(&d->dtype, dtype))
+  while (k < count && (types[k].code != d->dtype.code || types[k].bits != d->dtype.bits))
+    k++;
+  if (k == count || d->dtype.lanes != 1)
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "fnz has no type of DLPack's code %u with %u bits and %u lanes; convert it",
                      (unsigned)d->dtype.code, (unsigned)d->dtype.bits, (unsigned)d->dtype.lanes);
@@ -76,6 +62,7 @@ static fnz_status check_kind(fnz_context *ctx, const DLManagedTensorVersioned *t
   if (d->ndim > 0 && !d->shape)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "the tensor has %d dimensions, and no shape",
                      (int)d->ndim);
+  *dtype = types[k].dtype;
   return FNZ_OK;
 }
 
@@ -136,8 +123,7 @@ fnz_status fnz_dlpack_look(fnz_context *ctx, const DLManagedTensorVersioned *ten
   return FNZ_OK;
 }
 
-/* --- Giving -------------------------------------------------------------------------------------
- */
+/* --- Giving ----------------------------------------------------------------------------------- */
 typedef struct lent {
   DLManagedTensorVersioned tensor; /* first */
   fnz_allocator allocator;
@@ -159,6 +145,7 @@ fnz_status fnz_dlpack_make(fnz_context *ctx, const fnz_memory *memory,
                            const fnz_dlpack_options *options, DLManagedTensorVersioned **out) {
   const fnz_geometry *g = memory->geometry;
   fnz_dlpack_options o = FNZ_DLPACK_OPTIONS_INIT;
+  DLDataType type = {kDLUInt, 8, 1};
   *out = NULL;
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
   if (g->is_conj || g->is_neg)
@@ -173,6 +160,9 @@ fnz_status fnz_dlpack_make(fnz_context *ctx, const fnz_memory *memory,
     l->numbers[d] = g->sizes[d];
     l->numbers[g->rank + d] = g->strides[d];
   }
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (types[i].dtype == g->dtype)
+      type = (DLDataType){types[i].code, types[i].bits, 1};
   l->tensor = (DLManagedTensorVersioned){.version = {MAJOR, MINOR},
                                          .manager_ctx = l,
                                          .deleter = end_lent,
@@ -180,7 +170,7 @@ fnz_status fnz_dlpack_make(fnz_context *ctx, const fnz_memory *memory,
                                          .dl_tensor = {.data = memory->data,
                                                        .device = o.device,
                                                        .ndim = (int32_t)g->rank,
-                                                       .dtype = type_of(g->dtype),
+                                                       .dtype = type,
                                                        .shape = l->numbers,
                                                        .strides = l->numbers + g->rank}};
   *out = &l->tensor;
@@ -215,8 +205,7 @@ fnz_status fnz_dlpack_make_unversioned(fnz_context *ctx, DLManagedTensorVersione
   return FNZ_OK;
 }
 
-/* --- Values -------------------------------------------------------------------------------------
- */
+/* --- Values ----------------------------------------------------------------------------------- */
 static fnz_status machine_of(fnz_context *ctx, const fnz_backend *backend, fnzi_krn_machine **out) {
   *out = fnzi_machine_of(backend);
   if (*out && (*out)->has_data)
@@ -226,11 +215,6 @@ static fnz_status machine_of(fnz_context *ctx, const fnz_backend *backend, fnzi_
   return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                    "backend %s has no memory to share; the CPU and the CUDA backend do",
                    backend ? backend->name : "(none)");
-}
-
-static DLDevice device_of(const fnzi_krn_machine *m) {
-  const fnzi_krn_elsewhere *e = m->stock.elsewhere;
-  return e ? (DLDevice){kDLCUDA, e->ordinal} : (DLDevice){kDLCPU, 0};
 }
 
 /* A window of the memory, which is lent as long as it is there. */
@@ -269,14 +253,18 @@ fnz_status fnz_eager_to_dlpack(fnz_context *ctx, fnz_eager tensor, DLManagedTens
   fnzi_krn_array *a = fnzi_krn_array_of(tensor.handle);
   fnzi_krn_machine *m;
   lent_value *l;
+  DLDevice device = {kDLCPU, 0};
   *out = NULL;
   FNZ_TRY(machine_of(ctx, tensor.backend, &m));
   if (!a)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "an undefined tensor has no memory to share");
   FNZ_TRY(fnzi_mem_array_make_eager(m, ctx, a));
   FNZ_TRY(take_window(ctx, m, a, &l));
+  const fnzi_krn_elsewhere *e = m->stock.elsewhere;
+  if (e)
+    device = (DLDevice){kDLCUDA, e->ordinal};
   const fnz_dlpack_options options = {
-      .size = sizeof options, .device = device_of(m), .release = give_back, .owner = l};
+      .size = sizeof options, .device = device, .release = give_back, .owner = l};
   const fnz_memory memory = {fnzi_krn_array_data(l->window), &l->window->geometry};
   fnz_status status = fnz_dlpack_make(ctx, &memory, &options, out);
   if (status != FNZ_OK) {
@@ -284,8 +272,8 @@ fnz_status fnz_eager_to_dlpack(fnz_context *ctx, fnz_eager tensor, DLManagedTens
     return status;
   }
   l->window->storage->lent++;
-  if (m->stock.elsewhere)
-    status = m->stock.elsewhere->wait(m->stock.elsewhere->self, ctx);
+  if (e)
+    status = e->wait(e->self, ctx);
   if (status != FNZ_OK) {
     (*out)->deleter(*out);
     *out = NULL;
@@ -293,24 +281,21 @@ fnz_status fnz_eager_to_dlpack(fnz_context *ctx, fnz_eager tensor, DLManagedTens
   return status;
 }
 
-static bool lies_with(const fnzi_krn_machine *m, const DLDevice *device) {
-  const fnzi_krn_elsewhere *e = m->stock.elsewhere;
-  const int kind = (int)device->device_type;
-  return e ? kind == kDLCUDAManaged || (kind == kDLCUDA && device->device_id == e->ordinal)
-           : kind == kDLCPU || kind == kDLCUDAHost;
-}
-
 static fnz_status check_shared(fnz_context *ctx, const fnzi_krn_machine *m,
                                const fnz_dlpack_view *view) {
-  if (!lies_with(m, &view->device))
+  const fnzi_krn_elsewhere *e = m->stock.elsewhere;
+  const int kind = (int)view->device.device_type, id = (int)view->device.device_id;
+  bool lies_there = e ? kind == kDLCUDAManaged || (kind == kDLCUDA && id == e->ordinal)
+                      : kind == kDLCPU || kind == kDLCUDAHost;
+  if (!lies_there)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "the tensor lies on device %d of DLPack's kind %d, values of backend %s do "
                      "not: move it there",
-                     (int)view->device.device_id, (int)view->device.device_type, m->base.name);
+                     id, kind, m->base.name);
   if (view->read_only)
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "the tensor is read-only, and values may be written: copy it");
-  if (m->stock.elsewhere && (uintptr_t)view->memory.data % ALIGNED)
+  if (e && (uintptr_t)view->memory.data % ALIGNED)
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "the tensor lies at no multiple of %d bytes: copy it", ALIGNED);
   return FNZ_OK;

@@ -20,12 +20,6 @@ static fnzi_kernel_fn *const runs[FNZI_RUNS] = {
 
 enum { MOST_THREADS = 4096 };
 
-/* Asking costs two system calls, so only who leaves the number open pays for it. */
-static int all_cores(void) {
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  return cores > 0 && cores < 1024 ? (int)cores : 1;
-}
-
 fnz_status fnzi_machine_create_numbers(fnz_context *ctx, int threads, fnz_backend **out) {
   static const fnzi_krn_kernels kernels = {fnzi_kernel_rows, runs, fnzi_cpu_point_code,
                                            fnzi_cpu_row_code};
@@ -34,7 +28,11 @@ fnz_status fnzi_machine_create_numbers(fnz_context *ctx, int threads, fnz_backen
         ctx, FNZ_CLASS_ARGUMENT, NULL,
         "the number of threads is %d; it goes from 0, as many as there are cores, to %d", threads,
         MOST_THREADS);
-  return fnzi_machine_create(ctx, "cpu", threads > 0 ? threads : all_cores(), &kernels, NULL, out);
+  if (threads == 0) { /* asking costs two system calls, so only who leaves it open pays for it */
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    threads = cores > 0 && cores < 1024 ? (int)cores : 1;
+  }
+  return fnzi_machine_create(ctx, "cpu", threads, &kernels, NULL, out);
 }
 
 fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads, fnz_backend **out) {

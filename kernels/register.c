@@ -1,10 +1,9 @@
 /* register.c - kernels that users add to a backend. */
 #include "kernels/backends.h"
 
-static fnz_status check_kernel(const fnz_backend *backend, fnz_context *ctx,
-                               const fnz_kernel *kernel) {
+fnz_status fnz_kernel_register(fnz_context *ctx, fnz_backend *backend, const fnz_kernel *kernel) {
   FNZ_TRY(fnzi_backend_check(ctx, backend));
-  const fnzi_krn_machine *m = fnzi_machine_of(backend);
+  fnzi_krn_machine *m = fnzi_machine_of(backend);
   if (!m || m->stock.elsewhere)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "backend %s takes no kernels; the CPU and the meta backend do", backend->name);
@@ -13,12 +12,6 @@ static fnz_status check_kernel(const fnz_backend *backend, fnz_context *ctx,
   if (kernel->meta && kernel->op->is_view)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "%s is a view; its kernel must be a plain one",
                      kernel->op->name);
-  return FNZ_OK;
-}
-
-fnz_status fnz_kernel_register(fnz_context *ctx, fnz_backend *backend, const fnz_kernel *kernel) {
-  FNZ_TRY(check_kernel(backend, ctx, kernel));
-  fnzi_krn_machine *m = backend->self;
   const fnzi_krn_registered *other =
       kernel->meta ? fnzi_krn_registered_structured(m, kernel->op) : NULL;
   if (other && other->kernel.op != kernel->op)
