@@ -114,24 +114,6 @@ void fnzi_krn_stock_free(fnz_context *ctx, fnzi_krn_stock *stock) {
   *stock = (fnzi_krn_stock){.has_data = stock->has_data, .elsewhere = stock->elsewhere};
 }
 
-static fnzi_krn_array *take_array(fnz_context *ctx, fnzi_krn_stock *stock) {
-  fnzi_krn_array *a = stock->arrays;
-  if (!a)
-    return fnzi_resize(ctx, NULL, 0, sizeof *a);
-  stock->arrays = a->next;
-  stock->narrays--;
-  return a;
-}
-
-static fnzi_krn_storage *take_storage(fnz_context *ctx, fnzi_krn_stock *stock) {
-  fnzi_krn_storage *s = stock->storages;
-  if (!s)
-    return fnzi_resize(ctx, NULL, 0, STORAGE_BYTES);
-  stock->storages = s->next;
-  stock->nstorages--;
-  return s;
-}
-
 static void keep_storage(fnz_context *ctx, fnzi_krn_storage *s) {
   fnzi_krn_stock *stock = s->stock;
   if (stock->nstorages == MOST_KEPT) {
@@ -204,8 +186,10 @@ fnz_status fnzi_krn_array_create(fnz_context *ctx, fnzi_krn_stock *stock,
                                  const fnz_geometry *geometry, size_t cell, fnzi_krn_array **out) {
   *out = NULL;
   FNZ_TRY(fnzi_krn_sizes_check(ctx, geometry->rank, geometry->sizes, cell));
-  fnzi_krn_array *a = take_array(ctx, stock);
-  if (!a)
+  fnzi_krn_array *a = stock->arrays;
+  if (a)
+    stock->arrays = a->next, stock->narrays--;
+  else if (!(a = fnzi_resize(ctx, NULL, 0, sizeof *a)))
     return fnzi_no_memory(ctx);
   open_array(a, stock, cell);
   fnz_status status = reserve_dims(ctx, a, geometry->rank);
@@ -276,7 +260,11 @@ static fnz_status give_block(fnz_context *ctx, fnzi_krn_storage *s, size_t bytes
 
 fnz_status fnzi_krn_storage_over(fnz_context *ctx, fnzi_krn_stock *stock, unsigned char *data,
                                  size_t bytes, fnzi_krn_storage **out) {
-  fnzi_krn_storage *s = take_storage(ctx, stock);
+  fnzi_krn_storage *s = stock->storages;
+  if (s)
+    stock->storages = s->next, stock->nstorages--;
+  else
+    s = fnzi_resize(ctx, NULL, 0, STORAGE_BYTES);
   *out = s;
   if (!s)
     return fnzi_no_memory(ctx);

@@ -32,18 +32,16 @@ bool fnzi_krn_can_convert(fnz_dtype to, fnz_dtype from) {
 
 /* Numbers of eight bits are converted as f32; but the NaN of dtypes on "uz" becomes the integer
  * 0. */
-static float widened(fnz_dtype from, uint8_t bits, fnz_dtype to) {
-  bool is_none = bits == 0x80 && (from == FNZ_F8_E4M3FNUZ || from == FNZ_F8_E5M2FNUZ);
-  return is_none && fnzi_is_integer(to) ? 0 : fnzi_krn_from_float8(from, bits);
-}
-
 static void convert_float8(const fnzi_krn_conversion *c, char *dst, const char *src,
                            int64_t count) {
   const fnzi_krn_conversion widen = {FNZ_F32, c->from, 0, 0}, narrow = {c->to, FNZ_F32, 0, 0};
+  const bool is_uz = c->from == FNZ_F8_E4M3FNUZ || c->from == FNZ_F8_E5M2FNUZ;
   for (int64_t i = 0; i < count; i++, dst += c->to_stride, src += c->from_stride) {
     float v;
-    if (fnzi_krn_is_float8(c->from))
-      v = widened(c->from, *(const uint8_t *)src, c->to);
+    if (is_uz && *(const uint8_t *)src == 0x80 && fnzi_is_integer(c->to))
+      v = 0;
+    else if (fnzi_krn_is_float8(c->from))
+      v = fnzi_krn_from_float8(c->from, *(const uint8_t *)src);
     else
       run_pair(&widen, (char *)&v, src, 1);
     if (fnzi_krn_is_float8(c->to))

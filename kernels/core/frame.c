@@ -117,22 +117,18 @@ static fnz_status add_lent(fnz_frame *frame, const fnzi_krn_array *array, const 
   return FNZ_OK;
 }
 
-static fnz_status lend_args(fnz_frame *frame) {
-  const fnzi_krn_call *call = frame->call;
+/* Arguments and results that lie otherwise. */
+static fnz_status lend(fnz_frame *frame) {
+  fnzi_krn_call *call = frame->call;
   for (size_t i = 0; i < call->op->nparams; i++)
     FNZI_EACH_ARG(each, &call->args[i], 1) {
       const fnzi_krn_array *array = fnzi_krn_arg_array(each.arg);
       const void *data;
       if (!array || fnzi_is_contiguous(&array->place) || find_lent(frame, array))
         continue;
-      FNZ_TRY(fnzi_krn_dense_get(frame->call, array, &data));
+      FNZ_TRY(fnzi_krn_dense_get(call, array, &data));
       FNZ_TRY(add_lent(frame, array, data, call->op->params[i].is_write));
     }
-  return FNZ_OK;
-}
-
-static fnz_status lend_results(fnz_frame *frame) {
-  fnzi_krn_call *call = frame->call;
   for (size_t k = 0; k < call->noutputs; k++) {
     void *data;
     if (!call->outputs[k] || fnzi_is_contiguous(&call->outputs[k]->place))
@@ -143,7 +139,10 @@ static fnz_status lend_results(fnz_frame *frame) {
   return FNZ_OK;
 }
 
-static fnz_status take_back(fnz_frame *frame) {
+static fnz_status run_impl(fnz_frame *frame) {
+  if (frame->kernel->kernel.contiguous && frame->call->has_data)
+    FNZ_TRY(lend(frame));
+  FNZ_TRY(frame->kernel->kernel.impl(frame));
   for (const lent *l = frame->lents; l; l = l->next) {
     fnzi_krn_window to, from;
     if (!l->goes_back)
@@ -153,16 +152,6 @@ static fnz_status take_back(fnz_frame *frame) {
     FNZ_TRY(fnzi_krn_window_assign(frame->call, &to, &from, false));
   }
   return FNZ_OK;
-}
-
-static fnz_status run_impl(fnz_frame *frame) {
-  bool lends = frame->kernel->kernel.contiguous && frame->call->has_data;
-  if (lends)
-    FNZ_TRY(lend_args(frame));
-  if (lends)
-    FNZ_TRY(lend_results(frame));
-  FNZ_TRY(frame->kernel->kernel.impl(frame));
-  return take_back(frame);
 }
 
 /* --- As a row ---------------------------------------------------------------------------- */

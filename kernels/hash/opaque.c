@@ -240,31 +240,22 @@ static fnz_status element(fnzi_hash_call *h, const fnz_op *op, uint32_t k) {
   return status;
 }
 
-static bool is_assertion(const fnz_op *op) {
-  static const uint16_t assertions[] = {FNZI_ATEN__assert_async, FNZI_ATEN__assert_async__msg,
-                                        FNZI_ATEN__functional_assert_async__msg};
-  return fnzi_op_is_among(op, assertions, sizeof assertions / sizeof *assertions);
-}
-
-/* Numbers are drawn in the order of memory: dimensions from the outermost to the innermost. */
-static uint64_t print_of_order(const fnzi_hash_call *h, uint64_t print) {
-  const fnz_geometry *g = h->call->expected != NULL ? h->call->expected[0] : NULL;
-  uint32_t order[FNZ_MAX_RANK];
-  if (g == NULL || g->strides == NULL)
-    return print;
-  fnzi_loop_order(g, NULL, 0, order);
-  for (uint32_t k = 0; k < g->rank; k++)
-    if (g->sizes[order[k]] > 1)
-      print = fnzi_hash_combine(print, order[k]);
-  return print;
-}
-
 /* Notes a call that does more than compute its results. The n-th call that draws random numbers
  * gets other ones than the same call as the m-th, so its results depend on how many came before. */
 static fnz_status note_effect(fnzi_hash_call *h, uint64_t *print) {
-  const bool draws = (h->op->tags & FNZI_TAG_RANDOM) != 0, asserts = is_assertion(h->op);
-  if (draws)
-    *print = print_of_order(h, *print);
+  static const uint16_t assertions[] = {FNZI_ATEN__assert_async, FNZI_ATEN__assert_async__msg,
+                                        FNZI_ATEN__functional_assert_async__msg};
+  const bool draws = (h->op->tags & FNZI_TAG_RANDOM) != 0;
+  const bool asserts = fnzi_op_is_among(h->op, assertions, sizeof assertions / sizeof *assertions);
+  const fnz_geometry *g = draws && h->call->expected != NULL ? h->call->expected[0] : NULL;
+  if (g != NULL && g->strides != NULL) {
+    /* In the order of memory: dimensions from the outermost to the innermost. */
+    uint32_t order[FNZ_MAX_RANK];
+    fnzi_loop_order(g, NULL, 0, order);
+    for (uint32_t k = 0; k < g->rank; k++)
+      if (g->sizes[order[k]] > 1)
+        *print = fnzi_hash_combine(*print, order[k]);
+  }
   fnzi_hash_effect effect = {*print, h->op, h->call->source ? h->call->source : ""};
   fnzi_hash_value *condition;
   if (!(h->op->tags & FNZI_TAGS_KEPT) && !asserts && h->op->nreturns > 0)
