@@ -17,15 +17,6 @@ typedef struct ranked {
   uint8_t *gone;
 } ranked;
 
-static fnz_status rank_boxes(fnzi_krn_call *call, const fnzi_cpu_reals *scores, int64_t count,
-                             fnzi_cpu_pair **out) {
-  FNZI_NEW(&call->scratch, (size_t)count * 2, out);
-  for (int64_t i = 0; i < count; i++)
-    (*out)[i] = (fnzi_cpu_pair){~fnzi_cpu_real_key(fnzi_cpu_real_at(scores, i)), i};
-  *out = fnzi_cpu_sort_pairs(*out, count);
-  return FNZ_OK;
-}
-
 static fnz_status open_boxes(fnzi_krn_call *call, ranked *r) {
   const fnzi_krn_array *dets = fnzi_krn_call_input(call, 0);
   const fnz_dtype dtype = dets->geometry.dtype;
@@ -33,7 +24,10 @@ static fnz_status open_boxes(fnzi_krn_call *call, ranked *r) {
   r->count = dets->geometry.sizes[0];
   FNZ_TRY(fnzi_cpu_reals_open(call, dets, dtype, &boxes));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 1), dtype, &scores));
-  FNZ_TRY(rank_boxes(call, &scores, r->count, &r->order));
+  FNZI_NEW(&call->scratch, (size_t)r->count * 2, &r->order);
+  for (int64_t i = 0; i < r->count; i++)
+    r->order[i] = (fnzi_cpu_pair){~fnzi_cpu_real_key(fnzi_cpu_real_at(&scores, i)), i};
+  r->order = fnzi_cpu_sort_pairs(r->order, r->count);
   FNZI_NEW(&call->scratch, (size_t)r->count, &r->gone);
   if (r->count)
     memset(r->gone, 0, (size_t)r->count);
@@ -251,13 +245,6 @@ static void add_spots(const regions *r, spots *s, int64_t from, int64_t to) {
   s->count = s->bins = 0;
 }
 
-static void note_spot(spots *s, int64_t bin, const spot *place) {
-  if (!s->bins || s->bin[s->bins - 1] != bin)
-    s->bin[s->bins++] = bin;
-  s->of[s->count++] = *place;
-  s->end[s->bins - 1] = s->count;
-}
-
 /* Places of a bin along one axis, and the taps of the places of all bins. */
 typedef struct side {
   int64_t places;
@@ -275,8 +262,10 @@ static void sum_region(const regions *r, side v, side h, int64_t from, int64_t t
       const tap *j = &h.taps[bin % r->m.out[1] * h.places + k % h.places];
       if (!i->is_inside || !j->is_inside)
         continue;
-      const spot place = spot_at(r, i, j);
-      note_spot(&s, bin, &place);
+      if (!s.bins || s.bin[s.bins - 1] != bin)
+        s.bin[s.bins++] = bin;
+      s.of[s.count++] = spot_at(r, i, j);
+      s.end[s.bins - 1] = s.count;
       if (s.count == SPOTS)
         add_spots(r, &s, from, to);
     }

@@ -20,19 +20,6 @@ static void end(fnz_context *ctx, void *data) {
   fnzi_free(ctx, k, sizeof *k);
 }
 
-static fnz_status conv_kept_open(fnzi_krn_call *call, kept **out) {
-  fnzi_krn_kept *slot = &call->stock->kept;
-  *out = slot->data;
-  if (*out)
-    return FNZ_OK;
-  *out = fnzi_resize(call->ctx, NULL, 0, sizeof **out);
-  if (!*out)
-    return fnzi_no_memory(call->ctx);
-  memset(*out, 0, sizeof **out);
-  *slot = (fnzi_krn_kept){*out, end};
-  return FNZ_OK;
-}
-
 /* A place for one more. */
 static size_t make_room(fnz_context *ctx, kept *k) {
   size_t oldest = 0;
@@ -49,9 +36,15 @@ fnz_status fnzi_cpu_conv_kept(fnzi_krn_call *call, const fnzi_meta_conv *c, bool
                               const fnzi_cpu_conv_plan **out) {
   const int lanes = fnzi_cpu_lanes(call);
   fnzi_cpu_conv_plan *made;
-  kept *k;
+  kept *k = call->stock->kept.data;
   *out = NULL;
-  FNZ_TRY(conv_kept_open(call, &k));
+  if (!k) {
+    k = fnzi_resize(call->ctx, NULL, 0, sizeof *k);
+    if (!k)
+      return fnzi_no_memory(call->ctx);
+    memset(k, 0, sizeof *k);
+    call->stock->kept = (fnzi_krn_kept){k, end};
+  }
   for (size_t i = 0; i < k->count; i++)
     if (fnzi_cpu_conv_plan_serves(k->plans[i], c, has_bias, lanes)) {
       k->used[i] = ++k->clock;

@@ -51,12 +51,6 @@ static dnnl_status_t plain(dnnl_memory_desc_t *out, int rank, const dnnl_dims_t 
   return dnnl_memory_desc_init_by_strides(out, rank, dims, dnnl_f32, strides);
 }
 
-static void row_major(int rank, const dnnl_dims_t dims, dnnl_dims_t strides) {
-  dnnl_dim_t stride = 1;
-  for (int i = rank; i-- > 0; stride *= dims[i])
-    strides[i] = stride;
-}
-
 /* Channels last, behind the spatial dimensions. */
 static dnnl_status_t describe_image(const fnzi_meta_conv *c, int64_t channels, const int64_t *sizes,
                                     dnnl_memory_desc_t *out) {
@@ -76,15 +70,17 @@ static dnnl_status_t describe_image(const fnzi_meta_conv *c, int64_t channels, c
 static dnnl_status_t describe_weight(const fnzi_meta_conv *c, dnnl_memory_desc_t *out) {
   int64_t outs = c->out_channels / c->groups, ins = c->in_channels / c->groups;
   dnnl_dims_t dims = {0}, strides = {0};
+  dnnl_dim_t stride = 1;
   int lead = c->groups > 1, rank = lead + 2 + (int)c->spatial;
   dims[0] = c->groups;
   dims[lead] = c->transposed ? ins : outs;
   dims[lead + 1] = c->transposed ? outs : ins;
   for (uint32_t i = 0; i < c->spatial; i++)
     dims[lead + 2 + (int)i] = c->kernel[i];
-  row_major(rank, dims, strides);
+  for (int i = rank; i-- > 0; stride *= dims[i])
+    strides[i] = stride;
   if (c->transposed) {
-    dnnl_dim_t stride = strides[lead];
+    stride = strides[lead];
     dims[lead] = outs, dims[lead + 1] = ins;
     strides[lead] = strides[lead + 1], strides[lead + 1] = stride;
   }
@@ -148,13 +144,6 @@ static dnnl_status_t create_with(fnzi_cpu_conv_plan *p, const_dnnl_primitive_att
   return conv_onednn_finish(p, desc, &p->reorder);
 }
 
-static dnnl_status_t create_memories(fnzi_cpu_conv_plan *p) {
-  const dnnl_memory_desc_t *const of[ARGUMENTS] = {&p->x, &p->weight, &p->y, &p->bias, &p->scratch};
-  for (int i = 0; i < p->lanes * ARGUMENTS; i++)
-    DNNL_TRY(dnnl_memory_create(&p->memories[i], of[i % ARGUMENTS], p->engine, DNNL_MEMORY_NONE));
-  return dnnl_success;
-}
-
 static dnnl_status_t create(void *user) {
   fnzi_cpu_conv_plan *p = user;
   dnnl_primitive_attr_t attr;
@@ -165,7 +154,11 @@ static dnnl_status_t create(void *user) {
   if (status == dnnl_success)
     status = create_with(p, attr);
   dnnl_primitive_attr_destroy(attr);
-  return status == dnnl_success ? create_memories(p) : status;
+  DNNL_TRY(status);
+  const dnnl_memory_desc_t *const of[ARGUMENTS] = {&p->x, &p->weight, &p->y, &p->bias, &p->scratch};
+  for (int i = 0; i < p->lanes * ARGUMENTS; i++)
+    DNNL_TRY(dnnl_memory_create(&p->memories[i], of[i % ARGUMENTS], p->engine, DNNL_MEMORY_NONE));
+  return dnnl_success;
 }
 
 /* If oneDNN cannot compute it, that is no failure: *done is false. */

@@ -42,11 +42,6 @@ static int64_t conv_parts_weight_of(const fnzi_meta_conv *c) {
   return c->out_channels * (c->in_channels / c->groups) * fnzi_cpu_volume(c->kernel);
 }
 
-/* Says that the windows of a transposed convolution leave no row of its result out. */
-static bool windows_reach_all_rows(const fnzi_meta_conv *c) {
-  return c->dilation[0] == 1 && c->kernel[0] >= c->stride[0] && c->right[0] >= 0;
-}
-
 /* Places that meet each element of the weight. */
 static int64_t conv_parts_places(const fnzi_meta_conv *c) {
   return fnzi_cpu_volume(c->transposed ? c->in : c->out);
@@ -55,8 +50,8 @@ static int64_t conv_parts_places(const fnzi_meta_conv *c) {
 static void count_parts(run *r) {
   const fnzi_meta_conv *c = r->conv;
   int64_t worth = WORTH_PART / (conv_parts_weight_of(c) + 1), parts = FNZI_CONV_PARTS, channels;
-  if (c->transposed)
-    parts = windows_reach_all_rows(c) ? FEW_PARTS : 1;
+  if (c->transposed) /* in parts where its windows leave no row of the result out */
+    parts = c->dilation[0] == 1 && c->kernel[0] >= c->stride[0] && c->right[0] >= 0 ? FEW_PARTS : 1;
   if (c->batch >= MANY_SAMPLES)
     parts = 1;
   while (parts > 1 && conv_parts_places(c) / parts < worth)
@@ -154,21 +149,15 @@ static void order_weight(const void *user, int64_t k, int lane) {
                                  lane_scratch(r, lane)));
 }
 
-/* Copies the channels of a part into the result. */
-static void put_channels(const run *r, const float *from, float *to) {
-  int64_t all = r->conv->out_channels, count = all / r->parts;
-  for (int64_t i = 0; i < fnzi_cpu_volume(r->conv->out); i++)
-    memcpy(to + i * all, from + i * count, (size_t)count * sizeof *to);
-}
-
 static void conv_parts_convolve(const void *user, int64_t at, int lane) {
   const run *r = user;
   const fnzi_meta_conv *c = r->conv;
   int64_t sample = at / r->parts, k = at % r->parts, weight = r->by_channels ? k : 0;
   unsigned char *scratch = lane_scratch(r, lane);
-  void *channels = scratch + r->room.scratch;
+  void *room = scratch + r->room.scratch;
+  const float *channels = room;
   float *y = r->y + sample * c->out_channels * fnzi_cpu_volume(c->out) + r->part[k].y;
-  fnzi_cpu_conv_operands o = {.y = r->y_bytes ? channels : y};
+  fnzi_cpu_conv_operands o = {.y = r->y_bytes ? room : y};
   o.x = r->x + sample * c->in_channels * fnzi_cpu_volume(c->in) + r->part[k].x;
   o.weight = r->weight + weight * r->weight_part;
   if (r->room.weight)
@@ -176,13 +165,12 @@ static void conv_parts_convolve(const void *user, int64_t at, int lane) {
   if (r->bias)
     o.bias = r->bias + (r->by_channels ? r->part[k].y : 0);
   note(r, lane, fnzi_cpu_conv_plan_run(r->part[k].plan, &o, scratch, lane));
-  if (r->y_bytes)
-    put_channels(r, channels, y);
+  const int64_t all = c->out_channels, count = all / r->parts;
+  for (int64_t i = 0; r->y_bytes && i < fnzi_cpu_volume(c->out); i++)
+    memcpy(y + i * all, channels + i * count, (size_t)count * sizeof *y);
 }
 
-/* --- Running
- * --------------------------------------------------------------------------------------
- */
+/* --- Running ------------------------------------------------------------------------------- */
 static bool whole_lines(size_t *bytes) {
   return fnzi_add_size(*bytes, 63, bytes) && (*bytes &= ~(size_t)63, true);
 }
@@ -203,13 +191,6 @@ static void run_all(const fnzi_krn_call *call, const run *r) {
   if (r->room.weight && !r->has_weight)
     fnzi_cpu_rows_spread(call, weights_of(r), cells, order_weight, r);
   fnzi_cpu_rows_spread(call, r->conv->batch * r->parts, cells, conv_parts_convolve, r);
-}
-
-static fnz_status judge_all(const fnzi_krn_call *call, const run *r, size_t lanes) {
-  for (size_t i = 0; i < lanes; i++)
-    if (r->status[i])
-      return fnzi_cpu_conv_plan_judge(call->ctx, r->status[i]);
-  return FNZ_OK;
 }
 
 static fnz_status conv_parts_run_in(fnzi_krn_call *call, run *r) {
@@ -235,7 +216,9 @@ static fnz_status conv_parts_run_in(fnzi_krn_call *call, run *r) {
   r->lane_room = memory->data + (keeps ? 0 : (size_t)weights_of(r) * r->room.weight);
   run_all(call, r);
   fnzi_krn_storage_release(call->ctx, memory);
-  status = judge_all(call, r, lanes);
+  for (size_t i = 0; i < lanes && status == FNZ_OK; i++)
+    if (r->status[i])
+      status = fnzi_cpu_conv_plan_judge(call->ctx, r->status[i]);
   if (status != FNZ_OK && keeps) {
     call->own->end(call->ctx, call->own->data);
     call->own->data = NULL;

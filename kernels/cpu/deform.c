@@ -87,14 +87,6 @@ static void deform_multiply(const fnzi_krn_call *call, const deformed *d, fnzi_c
   }
 }
 
-static void fill_bias(const fnzi_meta_deform *m, const fnzi_cpu_reals *bias,
-                      const fnzi_cpu_reals_out *y) {
-  int64_t places = m->out[0] * m->out[1];
-  for (int64_t row = 0; row < m->batch * m->out_channels; row++)
-    for (int64_t i = 0; i < places; i++)
-      fnzi_cpu_real_put(y, row * places + i, fnzi_cpu_real_at(bias, row % m->out_channels));
-}
-
 fnz_status fnzi_kernel_deform_conv2d(fnzi_krn_call *call) {
   const fnz_dtype dtype = fnzi_cpu_real_dtype(fnzi_krn_call_geometry(call, 0)->dtype);
   fnzi_cpu_reals weight, bias;
@@ -117,7 +109,9 @@ fnz_status fnzi_kernel_deform_conv2d(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   FNZ_TRY(fnzi_cpu_reals_scratch(call, dtype, cells, &d.columns));
   FNZ_TRY(deform_open_product(call, &d, &p));
-  fill_bias(&d.m, &bias, &y);
+  for (int64_t row = 0; row < d.m.batch * d.m.out_channels; row++)
+    for (int64_t i = 0; i < p.n; i++)
+      fnzi_cpu_real_put(&y, row * p.n + i, fnzi_cpu_real_at(&bias, row % d.m.out_channels));
   for (; d.image < d.m.batch && rows; d.image++) {
     fnzi_cpu_rows_each(call, rows, deform_fill_row, &d);
     deform_multiply(call, &d, &p, &weight, &y);

@@ -134,15 +134,6 @@ static void end_with_lines(resizing *z) {
   }
 }
 
-static fnz_status fill_axes(fnzi_krn_call *call, resizing *z, const double *scales) {
-  for (int axis = 0; axis < 3; axis++) {
-    FNZI_NEW(&call->scratch, (size_t)z->r.out[axis], &z->axes[axis]);
-    for (int64_t i = 0; i < z->r.out[axis]; i++)
-      find_taps(&z->r, scales[axis], axis, i, &z->axes[axis][i]);
-  }
-  return FNZ_OK;
-}
-
 static fnz_status resample_fill_pairs(fnzi_krn_call *call, resizing *z) {
   const taps *t = z->axes[2];
   int64_t count = z->r.out[2];
@@ -162,15 +153,6 @@ static fnz_status resample_fill_pairs(fnzi_krn_call *call, resizing *z) {
   return FNZ_OK;
 }
 
-static fnz_status record_resizing(fnzi_krn_call *call, const resizing *z, const double *scales) {
-  const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
-  fnzi_cpu_recording t = {.f = {.numbers = scales, .nnumbers = 3}};
-  fnzi_cpu_record_reals(&t, &z->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)));
-  fnzi_cpu_record_reals_out(&t, &z->y, count);
-  fnzi_cpu_record_integers(&t, &z->r, sizeof z->r);
-  return fnzi_cpu_record(call, &t, "blended", count);
-}
-
 static fnz_status resample_run(fnzi_krn_call *call, bool cubic) {
   fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
   double scales[FNZI_POOL_MAX_SPATIAL];
@@ -183,9 +165,19 @@ static fnz_status resample_run(fnzi_krn_call *call, bool cubic) {
   memcpy(z.r.in, p.in, sizeof z.r.in), memcpy(z.r.out, p.out, sizeof z.r.out);
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &z.x));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &z.y));
-  if (call->record)
-    return record_resizing(call, &z, scales);
-  FNZ_TRY(fill_axes(call, &z, scales));
+  if (call->record) {
+    const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
+    fnzi_cpu_recording t = {.f = {.numbers = scales, .nnumbers = 3}};
+    fnzi_cpu_record_reals(&t, &z.x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)));
+    fnzi_cpu_record_reals_out(&t, &z.y, count);
+    fnzi_cpu_record_integers(&t, &z.r, sizeof z.r);
+    return fnzi_cpu_record(call, &t, "blended", count);
+  }
+  for (int axis = 0; axis < 3; axis++) {
+    FNZI_NEW(&call->scratch, (size_t)z.r.out[axis], &z.axes[axis]);
+    for (int64_t i = 0; i < z.r.out[axis]; i++)
+      find_taps(&z.r, scales[axis], axis, i, &z.axes[axis][i]);
+  }
   end_with_lines(&z);
   FNZ_TRY(resample_fill_pairs(call, &z));
   FNZI_NEW(&call->scratch, fnzi_cpu_lanes(call) * (LINES + 2) * z.r.out[2], &z.lines);
@@ -287,16 +279,6 @@ static void sample_images(const void *user, int64_t block, int lane) {
     sum_spots(o, spots, count, plane * area, plane * s->count + first);
 }
 
-static fnz_status record_sampling(fnzi_krn_call *call, const sampling *o) {
-  const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
-  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
-  fnzi_cpu_record_reals(&t, &o->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)));
-  fnzi_cpu_record_reals(&t, &o->grid, fnzi_krn_array_numel(fnzi_krn_call_input(call, 1)));
-  fnzi_cpu_record_reals_out(&t, &o->y, count);
-  fnzi_cpu_record_integers(&t, &o->s, sizeof o->s);
-  return fnzi_cpu_record(call, &t, "sampled", count);
-}
-
 /* Images or volumes, as the shape rule let through. */
 fnz_status fnzi_kernel_grid_sampler(fnzi_krn_call *call) {
   const fnz_geometry *x = fnzi_krn_call_geometry(call, 0), *out = &call->outputs[0]->geometry;
@@ -315,8 +297,15 @@ fnz_status fnzi_kernel_grid_sampler(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &o.x));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 1), dtype, &o.grid));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &o.y));
-  if (call->record)
-    return record_sampling(call, &o);
+  if (call->record) {
+    const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
+    fnzi_cpu_recording t = {.f = {.nwindows = 0}};
+    fnzi_cpu_record_reals(&t, &o.x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)));
+    fnzi_cpu_record_reals(&t, &o.grid, fnzi_krn_array_numel(fnzi_krn_call_input(call, 1)));
+    fnzi_cpu_record_reals_out(&t, &o.y, count);
+    fnzi_cpu_record_integers(&t, &o.s, sizeof o.s);
+    return fnzi_cpu_record(call, &t, "sampled", count);
+  }
   if (o.s.spatial == 3)
     fnzi_cpu_rows_each(call, out->sizes[0] * out->sizes[1], sample_volumes, &o);
   else if (o.s.count)

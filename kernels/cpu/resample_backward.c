@@ -103,13 +103,6 @@ static double slope_inside(const sampler *s, double x, int64_t size) {
   return x <= 0 || x >= (double)(size - 1) ? 0 : slope;
 }
 
-static moving find_moving(const sampler *s, double number, int64_t size, bool pads) {
-  double half = (double)(s->align ? size - 1 : size) / 2, x = element_of(s, number, size);
-  if (!pads)
-    return (moving){x, half};
-  return (moving){inside(s, x, size), half * slope_inside(s, x, size)};
-}
-
 /* The element at a corner; false beyond the image. */
 static bool find_element(const sampler *s, const double *at, int64_t *out) {
   *out = 0;
@@ -195,8 +188,13 @@ static void gather_place(const gathering *o, int64_t image, int64_t place) {
   int64_t numbers = (image * s->count + place) * s->spatial;
   double of_spots[3] = {0};
   moving spots[3];
-  for (int64_t d = 0; d < s->spatial; d++)
-    spots[d] = find_moving(s, o->grid[numbers + s->spatial - 1 - d], s->in[d], s->mode != BICUBIC);
+  for (int64_t d = 0; d < s->spatial; d++) {
+    const int64_t size = s->in[d];
+    double half = (double)(s->align ? size - 1 : size) / 2;
+    double x = element_of(s, o->grid[numbers + s->spatial - 1 - d], size);
+    spots[d] = s->mode == BICUBIC ? (moving){x, half}
+                                  : (moving){inside(s, x, size), half * slope_inside(s, x, size)};
+  }
   for (int64_t c = 0; c < s->channels; c++) {
     int64_t plane = image * s->channels + c;
     double g = o->grad[plane * s->count + place];
