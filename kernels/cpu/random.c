@@ -176,17 +176,13 @@ static void draw_normal(const void *user, fnz_generator *g, int64_t count, void 
     }
 }
 
-static fnz_status check_deviation(const fnzi_krn_call *call, double deviation) {
-  if (deviation >= 0)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "the deviation is %g; it must be 0 or more",
-                              deviation);
-}
-
-/* The deviation of a complex number is that of both parts together. */
-static fnz_status normal_result(fnzi_krn_call *call, double mean, double deviation) {
+/* randn, randn_like, normal_functional, normal.float_float. The deviation of a complex number is
+ * that of both parts together. */
+fnz_status fnzi_kernel_normal(fnzi_krn_call *call) {
   const fnz_geometry *g = &call->outputs[0]->geometry;
   const fnz_dtype dtype = float_type(g->dtype);
+  const double mean = fnzi_krn_named_float(call, "mean", 0),
+               deviation = fnzi_krn_named_float(call, "std", 1);
   normal_draw d = {{mean, fnzi_is_complex(dtype) ? deviation / sqrt(2) : deviation, is_wide(dtype),
                     fnzi_is_contiguous(g)},
                    g->dtype == FNZ_F16 || g->dtype == FNZ_BF16};
@@ -196,12 +192,6 @@ static fnz_status normal_result(fnzi_krn_call *call, double mean, double deviati
                                               .name = "normal",
                                               .numbers = {mean, d.law.deviation},
                                               .is_wide = d.law.is_double});
-}
-
-/* randn, randn_like, normal_functional, normal.float_float. */
-fnz_status fnzi_kernel_normal(fnzi_krn_call *call) {
-  return normal_result(call, fnzi_krn_named_float(call, "mean", 0),
-                       fnzi_krn_named_float(call, "std", 1));
 }
 
 /* A tensor, row-major and broadcast, or a number. */
@@ -239,8 +229,9 @@ fnz_status fnzi_kernel_normal_of(fnzi_krn_call *call) {
   const bool is_double = dtype == FNZ_F64;
   FNZ_TRY(random_open_number(call, "mean", dtype, &means, &mean));
   FNZ_TRY(random_open_number(call, "std", dtype, &deviations, &deviation));
-  if (!deviations)
-    FNZ_TRY(check_deviation(call, deviation));
+  if (!deviations && !(deviation >= 0))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "the deviation is %g; it must be 0 or more",
+                                deviation);
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));
   const normal_draw d = {{0, deviations ? 1 : deviation, is_double, fnzi_is_contiguous(g)},
                          g->dtype == FNZ_F16 || g->dtype == FNZ_BF16};

@@ -41,12 +41,6 @@ static fnz_status check_row(const fnzi_krn_call *call, const choosing *x, int64_
                               (long long)row);
 }
 
-static fnz_status check_rows(const fnzi_krn_call *call, const choosing *x) {
-  for (int64_t row = 0; row < x->c.rows; row++)
-    FNZ_TRY(check_row(call, x, row));
-  return FNZ_OK;
-}
-
 static void record_choice(fnzi_cpu_recording *t, const choosing *x) {
   fnzi_cpu_record_integers(t, &x->c, sizeof x->c);
 }
@@ -126,22 +120,6 @@ static fnz_status choice_record_largest(fnzi_krn_call *call, const choosing *x, 
   return fnzi_cpu_record(call, &next, "ranked_score", x->elements);
 }
 
-static fnz_status choose_in_rows(fnzi_krn_call *call, const choosing *x,
-                                 const fnzi_cpu_reals *drawn, int64_t *out) {
-  score *s;
-  FNZI_NEW(&call->scratch, (size_t)x->c.places, &s);
-  for (int64_t row = 0; row < x->c.rows; row++) {
-    for (int64_t i = 0; i < x->c.places; i++) {
-      const double e = fnzi_cpu_real_at(drawn, row * x->c.places + i);
-      s[i] = (score){choice_score(&x->c, choice_weight_at(x, row, i), e), i};
-    }
-    choice_choose(s, x->c.places, x->c.samples);
-    for (int64_t k = 0; k < x->c.samples; k++)
-      out[row * x->c.samples + k] = s[k].place;
-  }
-  return FNZ_OK;
-}
-
 static fnz_status choose_largest(fnzi_krn_call *call, const choosing *x, int64_t *out) {
   const fnz_geometry *order = fnzi_krn_call_geometry(call, 0);
   const fnzi_cpu_exponential one = {1, x->c.wide != 0};
@@ -153,19 +131,21 @@ static fnz_status choose_largest(fnzi_krn_call *call, const choosing *x, int64_t
     return choice_record_largest(call, x, drawn, out);
   const fnzi_cpu_reals reals =
       x->c.wide ? (fnzi_cpu_reals){.d = drawn} : (fnzi_cpu_reals){.f = drawn};
-  return choose_in_rows(call, x, &reals, out);
+  score *s;
+  FNZI_NEW(&call->scratch, (size_t)x->c.places, &s);
+  for (int64_t row = 0; row < x->c.rows; row++) {
+    for (int64_t i = 0; i < x->c.places; i++) {
+      const double e = fnzi_cpu_real_at(&reals, row * x->c.places + i);
+      s[i] = (score){choice_score(&x->c, choice_weight_at(x, row, i), e), i};
+    }
+    choice_choose(s, x->c.places, x->c.samples);
+    for (int64_t k = 0; k < x->c.samples; k++)
+      out[row * x->c.samples + k] = s[k].place;
+  }
+  return FNZ_OK;
 }
 
 /* --- With replacement: where a uniform number falls among the sums ---------------------------- */
-static void sum_row(const choosing *x, int64_t row, double *sums) {
-  double sum = 0;
-  for (int64_t i = 0; i < x->c.places; i++)
-    sums[i] = sum = choice_plus(&x->c, sum, choice_weight_at(x, row, i));
-  for (int64_t i = 0; i < x->c.places; i++)
-    sums[i] = choice_part(&x->c, sums[i], sum);
-  sums[x->c.places - 1] = 1;
-}
-
 static int64_t choice_place_of(const double *sums, int64_t places, double u) {
   int64_t low = 0, high = places;
   while (low < high) {
@@ -183,40 +163,41 @@ static fnz_status choose_again(fnzi_krn_call *call, const choosing *x, int64_t *
   double *sums;
   FNZI_NEW(&call->scratch, (size_t)x->c.places, &sums);
   for (int64_t row = 0; row < x->c.rows; row++) {
-    sum_row(x, row, sums);
+    double sum = 0;
+    for (int64_t i = 0; i < x->c.places; i++)
+      sums[i] = sum = choice_plus(&x->c, sum, choice_weight_at(x, row, i));
+    for (int64_t i = 0; i < x->c.places; i++)
+      sums[i] = choice_part(&x->c, sums[i], sum);
+    sums[x->c.places - 1] = 1;
     for (int64_t k = row * x->c.samples; k < (row + 1) * x->c.samples; k++)
       out[k] = choice_place_of(sums, x->c.places, fnzi_generator_double(g));
   }
   return FNZ_OK;
 }
 
-static fnz_status record_falls(fnzi_krn_call *call, const choosing *x, const void *sums,
-                               const void *drawn, int64_t *out) {
-  fnzi_cpu_recording t = {.f = {.checks = true}}, next = {.f = {.checks = false}};
-  fnzi_cpu_record_reals(&t, &x->weights, x->elements);
-  fnzi_cpu_record_window(&t, choice_dtype_of(x), x->elements, sums);
-  record_choice(&t, x);
-  FNZ_TRY(fnzi_cpu_record(call, &t, "weight_sum", x->c.rows));
-  fnzi_cpu_record_reals(&next, &x->weights, x->elements);
-  fnzi_cpu_record_window(&next, choice_dtype_of(x), x->elements, sums);
-  fnzi_cpu_record_window(&next, FNZ_F32, x->chosen, drawn);
-  fnzi_cpu_record_window(&next, FNZ_I64, x->chosen, out);
-  record_choice(&next, x);
-  return fnzi_cpu_record(call, &next, "fallen", x->chosen);
-}
-
 static fnz_status choose_again_by_philox(fnzi_krn_call *call, const choosing *x, int64_t *out) {
+  fnzi_cpu_recording t = {.f = {.checks = true}}, next = {.f = {.checks = false}};
   fnzi_cpu_reals_out sums = {.f = NULL};
   void *drawn, *room;
   FNZ_TRY(fnzi_krn_scratch_take(call, x->chosen, sizeof(float), &drawn));
   FNZ_TRY(fnzi_krn_scratch_take(call, x->elements, fnzi_dtype(choice_dtype_of(x))->bytes, &room));
   FNZ_TRY(fnzi_cpu_draw_rows(call, x->c.rows, x->c.samples, drawn));
-  if (call->record)
-    return record_falls(call, x, room, drawn, out);
+  if (call->record) {
+    fnzi_cpu_record_reals(&t, &x->weights, x->elements);
+    fnzi_cpu_record_window(&t, choice_dtype_of(x), x->elements, room);
+    record_choice(&t, x);
+    FNZ_TRY(fnzi_cpu_record(call, &t, "weight_sum", x->c.rows));
+    fnzi_cpu_record_reals(&next, &x->weights, x->elements);
+    fnzi_cpu_record_window(&next, choice_dtype_of(x), x->elements, room);
+    fnzi_cpu_record_window(&next, FNZ_F32, x->chosen, drawn);
+    fnzi_cpu_record_window(&next, FNZ_I64, x->chosen, out);
+    record_choice(&next, x);
+    return fnzi_cpu_record(call, &next, "fallen", x->chosen);
+  }
   sums = x->c.wide ? (fnzi_cpu_reals_out){.d = room} : (fnzi_cpu_reals_out){.f = room};
   const fnzi_cpu_reals read = fnzi_cpu_reals_read(&sums);
   for (int64_t row = 0; row < x->c.rows; row++)
-    (void)choice_sum(&x->c, &x->weights, row, &sums); /* which check_rows() looked at */
+    (void)choice_sum(&x->c, &x->weights, row, &sums); /* which check_row() looked at */
   for (int64_t at = 0; at < x->chosen; at++)
     out[at] = choice_fall(&x->c, &x->weights, &read, at / x->c.samples,
                           (double)((const float *)drawn)[at]);
@@ -236,8 +217,8 @@ fnz_status fnzi_kernel_multinomial(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), choice_dtype_of(&x), &x.weights));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
-  if (!call->record)
-    FNZ_TRY(check_rows(call, &x));
+  for (int64_t row = 0; !call->record && row < c.rows; row++)
+    FNZ_TRY(check_row(call, &x, row));
   if (c.rows == 0)
     return FNZ_OK;
   if (!again)

@@ -21,26 +21,18 @@ static fnz_status draw_result(fnzi_krn_call *call, const fnzi_meta_integers *n) 
   return fnzi_cpu_draw_result(call, 0, FNZ_I64, &law);
 }
 
-/* A number, or a tensor that holds one. */
-static fnz_status read_end(fnzi_krn_call *call, const char *name, int64_t *out) {
-  const fnzi_krn_array *a = fnzi_krn_named_array(call, name);
-  const void *cells;
-  *out = a ? 0 : fnzi_krn_named_int(call, name, 0);
-  if (!a)
-    return FNZ_OK;
-  if (call->record)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s is a tensor, which data decide",
-                                name);
-  FNZ_TRY(fnzi_krn_dense_get_as(call, a, FNZ_I64, &cells));
-  memcpy(out, cells, sizeof *out);
-  return FNZ_OK;
-}
-
-/* randint and randint_like. */
+/* randint and randint_like; the end is a number, or a tensor that holds one. */
 fnz_status fnzi_kernel_randint(fnzi_krn_call *call) {
+  const fnzi_krn_array *end = fnzi_krn_named_array(call, "high");
+  int64_t high = end ? 0 : fnzi_krn_named_int(call, "high", 0);
   fnzi_meta_integers law;
-  int64_t high;
-  FNZ_TRY(read_end(call, "high", &high));
+  const void *cells;
+  if (end && call->record)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "high is a tensor, which data decide");
+  if (end) {
+    FNZ_TRY(fnzi_krn_dense_get_as(call, end, FNZ_I64, &cells));
+    memcpy(&high, cells, sizeof high);
+  }
   FNZ_TRY(fnzi_meta_randint(call, high, &law));
   return draw_result(call, &law);
 }
@@ -53,29 +45,25 @@ fnz_status fnzi_kernel_random(fnzi_krn_call *call) {
 }
 
 /* --- Permutations ----------------------------------------------------------------------------- */
-/* Fisher and Yates's way: each place changes with one that is not before it. */
-static void draw_permutation(fnz_generator *g, int64_t count, int64_t *to) {
-  for (int64_t i = 0; i < count; i++)
-    to[i] = i;
-  for (int64_t i = 0; i < count - 1; i++) {
-    const uint64_t left = (uint64_t)(count - i);
-    const bool is_long = (uint64_t)count >= UINT32_MAX / 20;
-    const int64_t with =
-        i + (int64_t)((is_long ? fnzi_generator_draw_long(g) : fnzi_generator_draw(g)) % left);
-    const int64_t had = to[i];
-    to[i] = to[with];
-    to[with] = had;
-  }
-}
-
 fnz_status fnzi_kernel_randperm(fnzi_krn_call *call) {
   const int64_t count = fnz_geometry_numel(&call->outputs[0]->geometry);
-  int64_t threads;
+  const bool is_long = (uint64_t)count >= UINT32_MAX / 20;
+  fnz_generator *g = call->ctx->generator;
+  int64_t threads, *to;
   void *out;
   FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
   if (threads)
     return fnzi_cpu_permute_philox(call, count, out);
-  draw_permutation(call->ctx->generator, count, out);
+  to = out;
+  for (int64_t i = 0; i < count; i++)
+    to[i] = i;
+  /* Fisher and Yates's way: each place changes with one that is not before it. */
+  for (int64_t i = 0; i < count - 1; i++) {
+    const uint64_t word = is_long ? fnzi_generator_draw_long(g) : fnzi_generator_draw(g);
+    const int64_t with = i + (int64_t)(word % (uint64_t)(count - i)), had = to[i];
+    to[i] = to[with];
+    to[with] = had;
+  }
   return FNZ_OK;
 }

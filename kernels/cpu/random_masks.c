@@ -27,26 +27,6 @@ static fnz_status take_mask(fnzi_krn_call *call, const fnz_geometry *order, fnz_
   return fnzi_cpu_draw(call, order, FNZ_BOOL, room, &law);
 }
 
-/* The probabilities lie in the order in which elements are drawn. */
-typedef struct chances {
-  const double *p;
-  bool is_double; /* else words of 32 bits are compared as f32 */
-} chances;
-
-static void draw_by_chances(const void *law, fnz_generator *g, int64_t count, void *out) {
-  const chances *c = law;
-  unsigned char *to = out;
-  for (int64_t i = 0; i < count; i++)
-    to[i] = c->is_double ? fnzi_generator_double(g) < c->p[i]
-                         : fnzi_generator_single(g) < (float)c->p[i];
-}
-
-static fnz_status check_chances(const fnzi_krn_call *call, const double *p, int64_t count) {
-  for (int64_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_cpu_probability(call, "a probability", p[i]));
-  return FNZ_OK;
-}
-
 /* A tensor of probabilities, broadcast to the sizes of the result: row-major cells, and the strides
  * that eager's loop knows them by. */
 static fnz_status spread_chances(fnzi_krn_call *call, const fnzi_krn_array *a, fnz_dtype dtype,
@@ -96,9 +76,13 @@ static fnz_status draw_chances(fnzi_krn_call *call, fnz_dtype of, fnz_dtype dtyp
         dtype == FNZ_F64 ? (fnzi_cpu_reals){.d = p} : (fnzi_cpu_reals){.f = p};
     return fnzi_cpu_draw_own(call, count, &reals, out);
   }
-  const chances law = {p, of == FNZ_F64};
-  FNZ_TRY(check_chances(call, p, count));
-  draw_by_chances(&law, call->ctx->generator, count, out);
+  const double *chances = p;
+  fnz_generator *g = call->ctx->generator;
+  for (int64_t i = 0; i < count; i++)
+    FNZ_TRY(fnzi_cpu_probability(call, "a probability", chances[i]));
+  for (int64_t i = 0; i < count; i++) /* words of 32 bits are compared as f32 */
+    out[i] = of == FNZ_F64 ? fnzi_generator_double(g) < chances[i]
+                           : fnzi_generator_single(g) < (float)chances[i];
   return FNZ_OK;
 }
 
@@ -154,21 +138,20 @@ static fnz_status bernoulli_of(fnzi_krn_call *call, const fnzi_krn_array *a) {
   return draw_chances(call, a->geometry.dtype, dtype, p, out);
 }
 
-/* Philox draws floats as what the result is of. */
-static fnz_status bernoulli_by(fnzi_krn_call *call, double p) {
+/* By a number, by a tensor, or by self. For a number Philox draws floats as what the result is
+ * of. */
+fnz_status fnzi_kernel_bernoulli(fnzi_krn_call *call) {
+  const fnz_arg *p = fnzi_krn_named(call, "p");
+  const fnzi_krn_array *a = fnzi_krn_arg_array(p ? p : &call->args[0]);
   const fnz_dtype of = call->outputs[0]->geometry.dtype;
-  const fnzi_cpu_law law = chance_law(of, &p);
+  if (a)
+    return bernoulli_of(call, a);
+  const double chance = fnzi_krn_number_float(p);
+  const fnzi_cpu_law law = chance_law(of, &chance);
   int64_t threads;
   FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
   const bool as_it_is = threads && (of == FNZ_F32 || of == FNZ_F64);
   return fnzi_cpu_draw_result(call, 0, as_it_is ? of : FNZ_BOOL, &law);
-}
-
-/* By a number, by a tensor, or by self. */
-fnz_status fnzi_kernel_bernoulli(fnzi_krn_call *call) {
-  const fnz_arg *p = fnzi_krn_named(call, "p");
-  const fnzi_krn_array *a = fnzi_krn_arg_array(p ? p : &call->args[0]);
-  return a ? bernoulli_of(call, a) : bernoulli_by(call, fnzi_krn_number_float(p));
 }
 
 /* --- Dropout ---------------------------------------------------------------------------------- */
@@ -210,26 +193,21 @@ static double masks_held(const fnzi_cpu_masking *m, double v) {
   return f;
 }
 
-/* How many elements a thread of PyTorch's kernel for CUDA has side by side: 16 bytes of them at
- * most, in the order of memory, if all threads have as many; else one, in the order of rows. */
-static int64_t side_of(const fnz_geometry *g, fnz_dtype dtype) {
-  int64_t side = fnzi_is_dense(g) ? 16 / (int64_t)fnzi_dtype(dtype)->bytes : 1;
-  while (side > 1 && fnz_geometry_numel(g) % side)
-    side /= 2;
-  return side;
-}
-
 /* Draws the mask of a fused dropout for elements of the dtype: with Philox unlike any other
  * mask. */
 fnz_status fnzi_cpu_draw_kept(fnzi_krn_call *call, const fnz_geometry *order, fnz_dtype dtype,
                               double p, unsigned char *out) {
-  const int64_t side = side_of(order, dtype);
+  /* How many elements a thread of PyTorch's kernel for CUDA has side by side: 16 bytes of them at
+   * most, in the order of memory, if all threads have as many; else one, in the order of rows. */
+  int64_t side = fnzi_is_dense(order) ? 16 / (int64_t)fnzi_dtype(dtype)->bytes : 1;
   int64_t strides[FNZ_MAX_RANK], threads;
   fnzi_cpu_law law = chance_law(dtype, &p);
   fnz_geometry rows = *order;
   FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
   if (!threads)
     return fnzi_cpu_draw(call, order, FNZ_BOOL, out, &law);
+  while (side > 1 && fnz_geometry_numel(order) % side)
+    side /= 2;
   rows.strides = strides;
   fnzi_contiguous_strides(order->sizes, order->rank, strides);
   law.name = "kept";
@@ -237,31 +215,6 @@ fnz_status fnzi_cpu_draw_kept(fnzi_krn_call *call, const fnz_geometry *order, fn
   law.is_wide = false;
   law.side = side;
   return fnzi_cpu_draw(call, side > 1 ? order : &rows, FNZ_BOOL, out, &law);
-}
-
-/* Without a number drawn: zeros, also for NaN. */
-static fnz_status drop_all(fnzi_krn_call *call) {
-  const fnz_arg zero = {.tag = FNZ_ARG_INT};
-  FNZ_TRY(allocate_results(call));
-  FNZ_TRY(fnzi_krn_array_fill(call, call->outputs[0], &zero));
-  return fnzi_krn_array_fill(call, call->outputs[1], &zero);
-}
-
-/* Eager multiplies by the mask, then by the scale: a dropped element keeps its sign and its NaN. */
-static fnz_status native_in_training(fnzi_krn_call *call, double p) {
-  const double kept = 1 - p;
-  fnzi_cpu_masking m;
-  int64_t threads;
-  void *mask;
-  FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
-  if (threads && p == 1)
-    return drop_all(call);
-  FNZ_TRY(open_reals(call, &m));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_BOOL, &mask));
-  FNZ_TRY(fnzi_cpu_draw_kept(call, &call->outputs[1]->geometry, m.held, kept, mask));
-  m.mask = mask;
-  m.numbers[0] = p == 1 ? 0 : threads ? 1 / factor_of(&m, kept) : 1 / kept;
-  return fnzi_cpu_mask_reals(call, &m);
 }
 
 /* The value of the input, or a copy where the result has memory already. */
@@ -272,16 +225,33 @@ static fnz_status give_input(fnzi_krn_call *call) {
   return fnzi_krn_result_take(call, 0, input);
 }
 
-/* Training is what it does when it is not recorded. */
+/* Training is what it does when it is not recorded. Eager multiplies by the mask, then by the
+ * scale: a dropped element keeps its sign and its NaN. */
 fnz_status fnzi_kernel_native_dropout(fnzi_krn_call *call) {
-  const fnz_arg one = {.tag = FNZ_ARG_INT, .u.i = 1};
-  const fnzi_krn_array *input = fnzi_krn_call_input(call, 0);
-  if (fnzi_krn_named_bool(call, "train", true) && fnzi_krn_array_numel(input) > 0)
-    return native_in_training(call, fnzi_krn_named_float(call, "p", 0));
-  FNZ_TRY(give_input(call));
-  if (!call->outputs[1]->storage) /* the target of native_dropout.out has memory */
-    FNZ_TRY(fnzi_krn_array_allocate(call->ctx, call->outputs[1], false));
-  return fnzi_krn_array_fill(call, call->outputs[1], &one);
+  const fnz_arg zero = {.tag = FNZ_ARG_INT}, one = {.tag = FNZ_ARG_INT, .u.i = 1};
+  const double p = fnzi_krn_named_float(call, "p", 0), kept = 1 - p;
+  fnzi_cpu_masking m;
+  int64_t threads;
+  void *mask;
+  if (!fnzi_krn_named_bool(call, "train", true) ||
+      fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)) == 0) {
+    FNZ_TRY(give_input(call));
+    if (!call->outputs[1]->storage) /* the target of native_dropout.out has memory */
+      FNZ_TRY(fnzi_krn_array_allocate(call->ctx, call->outputs[1], false));
+    return fnzi_krn_array_fill(call, call->outputs[1], &one);
+  }
+  FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
+  if (threads && p == 1) { /* without a number drawn: zeros, also for NaN */
+    FNZ_TRY(allocate_results(call));
+    FNZ_TRY(fnzi_krn_array_fill(call, call->outputs[0], &zero));
+    return fnzi_krn_array_fill(call, call->outputs[1], &zero);
+  }
+  FNZ_TRY(open_reals(call, &m));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_BOOL, &mask));
+  FNZ_TRY(fnzi_cpu_draw_kept(call, &call->outputs[1]->geometry, m.held, kept, mask));
+  m.mask = mask;
+  m.numbers[0] = p == 1 ? 0 : threads ? 1 / factor_of(&m, kept) : 1 / kept;
+  return fnzi_cpu_mask_reals(call, &m);
 }
 
 /* One number for each feature, or for each element: broadcast over all of them. */
@@ -315,30 +285,32 @@ static void masks_shift(fnzi_cpu_masking *m, double p) {
   m->numbers[3] = masks_held(m, more);
 }
 
-/* Without features and alpha it is PyTorch's fused one, on CUDA. */
-static fnz_status element_mask(fnzi_krn_call *call, const fnzi_cpu_masking *m, bool is_alpha,
-                               double p, const unsigned char **out) {
-  const fnz_geometry *order = &call->outputs[0]->geometry;
-  void *room;
-  if (is_alpha)
-    return take_mask(call, order, m->held, p, out);
-  FNZ_TRY(fnzi_krn_scratch_take(call, m->count, 1, &room));
-  *out = room;
-  return fnzi_cpu_draw_kept(call, order, m->held, p, room);
-}
-
-static fnz_status in_training(fnzi_krn_call *call, double p) {
+/* dropout, feature_dropout, alpha_dropout, feature_alpha_dropout. */
+fnz_status fnzi_kernel_dropout(fnzi_krn_call *call) {
+  const double p = fnzi_krn_named_float(call, "p", 0);
   const uint8_t mode = call->row->mode;
   const bool by_feature = mode == FNZI_MODE_feature || mode == FNZI_MODE_feature_alpha,
              is_alpha = mode == FNZI_MODE_alpha || mode == FNZI_MODE_feature_alpha;
+  const fnz_geometry *order = &call->outputs[0]->geometry;
   fnzi_cpu_masking m;
   int64_t threads;
+  void *room;
+  if (!fnzi_krn_named_bool(call, "train", false) || p == 0 ||
+      fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)) == 0)
+    return give_input(call);
   FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
   FNZ_TRY(open_reals(call, &m));
   if (p == 1)
     return fnzi_cpu_mask_reals(call, &m);
-  FNZ_TRY(by_feature ? feature_mask(call, m.held, 1 - p, &m.mask)
-                     : element_mask(call, &m, is_alpha, 1 - p, &m.mask));
+  if (by_feature) {
+    FNZ_TRY(feature_mask(call, m.held, 1 - p, &m.mask));
+  } else if (is_alpha) {
+    FNZ_TRY(take_mask(call, order, m.held, 1 - p, &m.mask));
+  } else { /* PyTorch's fused one, on CUDA */
+    FNZ_TRY(fnzi_krn_scratch_take(call, m.count, 1, &room));
+    m.mask = room;
+    FNZ_TRY(fnzi_cpu_draw_kept(call, order, m.held, 1 - p, room));
+  }
   if (is_alpha)
     masks_shift(&m, p);
   else if (threads && !by_feature)
@@ -346,13 +318,4 @@ static fnz_status in_training(fnzi_krn_call *call, double p) {
   else
     m.numbers[0] = masks_held(&m, 1 / factor_of(&m, 1 - p));
   return fnzi_cpu_mask_reals(call, &m);
-}
-
-/* dropout, feature_dropout, alpha_dropout, feature_alpha_dropout. */
-fnz_status fnzi_kernel_dropout(fnzi_krn_call *call) {
-  const fnzi_krn_array *input = fnzi_krn_call_input(call, 0);
-  const double p = fnzi_krn_named_float(call, "p", 0);
-  if (!fnzi_krn_named_bool(call, "train", false) || p == 0 || fnzi_krn_array_numel(input) == 0)
-    return give_input(call);
-  return in_training(call, p);
 }

@@ -77,33 +77,24 @@ static const struct law {
             {"chance", random_draw_chance},         {"kept", random_draw_kept},
             {"integers", random_draw_integers}};
 
-static draw_block *find_law(const char *name) {
-  size_t i = 0;
-  while (strcmp(laws[i].name, name) != 0)
-    i++;
-  return laws[i].draw;
-}
-
-/* Blocks of 256 threads, no more than there are elements. */
-static int64_t lanes_of(int64_t threads, int64_t count) {
-  enum { BLOCK = 256 };
-  const int64_t blocks = (count - 1) / BLOCK + 1;
-  return blocks < threads / BLOCK ? blocks * BLOCK : threads;
-}
-
 /* All threads go on as if they took element by element. */
 static uint64_t philox_words_of(random_draw d) {
   d.side = 1;
   return (uint64_t)random_rounds(&d) * RANDOM_WORDS;
 }
 
+static int64_t held_of(fnz_dtype dtype) {
+  return dtype == FNZ_F16 ? 1 : dtype == FNZ_BF16 ? 2 : 0;
+}
+
+/* Blocks of 256 threads draw, no more than there are elements. */
 static random_draw draw_of(const fnzi_cpu_law *law, int64_t threads, int64_t count) {
-  return (random_draw){.lanes = lanes_of(threads, count),
+  enum { BLOCK = 256 };
+  const int64_t blocks = (count - 1) / BLOCK + 1;
+  return (random_draw){.lanes = blocks < threads / BLOCK ? blocks * BLOCK : threads,
                        .count = count,
                        .wide = law->is_wide,
-                       .held = law->held == FNZ_F16    ? 1
-                               : law->held == FNZ_BF16 ? 2
-                                                       : 0,
+                       .held = held_of(law->held),
                        .side = law->side ? law->side : 1,
                        .range = law->range,
                        .base = law->base};
@@ -141,19 +132,6 @@ static random_out philox_out_of(fnz_dtype dtype, void *out) {
   }
 }
 
-static fnz_dtype philox_part_of(fnz_dtype dtype) {
-  return dtype == FNZ_C64 ? FNZ_F32 : dtype == FNZ_C128 ? FNZ_F64 : dtype;
-}
-
-static fnz_status record_law(const fnzi_krn_call *call, const fnzi_cpu_law *law,
-                             const random_draw *d, fnz_dtype dtype, const void *out) {
-  fnzi_cpu_recording t = {
-      .f = {.numbers = law->numbers, .nnumbers = 3, .draws = philox_words_of(*d)}};
-  fnzi_cpu_record_window(&t, philox_part_of(dtype), d->count, out);
-  fnzi_cpu_record_integers(&t, d, sizeof *d);
-  return fnzi_cpu_record(call, &t, law->name, random_blocks(d));
-}
-
 fnz_status fnzi_cpu_draw_philox(fnzi_krn_call *call, fnz_dtype dtype, int64_t count, void *out,
                                 const fnzi_cpu_law *law) {
   int64_t threads;
@@ -161,9 +139,18 @@ fnz_status fnzi_cpu_draw_philox(fnzi_krn_call *call, fnz_dtype dtype, int64_t co
   if (count == 0)
     return FNZ_OK;
   const random_draw d = draw_of(law, threads, count);
-  if (call->record)
-    return record_law(call, law, &d, dtype, out);
-  const drawing w = {find_law(law->name), pass(call, philox_words_of(d)), d, law->numbers,
+  if (call->record) {
+    const fnz_dtype part = dtype == FNZ_C64 ? FNZ_F32 : dtype == FNZ_C128 ? FNZ_F64 : dtype;
+    fnzi_cpu_recording t = {
+        .f = {.numbers = law->numbers, .nnumbers = 3, .draws = philox_words_of(d)}};
+    fnzi_cpu_record_window(&t, part, count, out);
+    fnzi_cpu_record_integers(&t, &d, sizeof d);
+    return fnzi_cpu_record(call, &t, law->name, random_blocks(&d));
+  }
+  size_t k = 0;
+  while (strcmp(laws[k].name, law->name) != 0)
+    k++;
+  const drawing w = {laws[k].draw, pass(call, philox_words_of(d)), d, law->numbers,
                      philox_out_of(dtype, out)};
   fnzi_cpu_rows_spread(call, random_blocks(&d) / CHUNK + 1, CHUNK, draw_chunk, &w);
   return FNZ_OK;
@@ -216,10 +203,6 @@ fnz_status fnzi_cpu_draw_rows(fnzi_krn_call *call, int64_t rows, int64_t samples
 }
 
 /* --- What is made of masks and normals -------------------------------------------------------- */
-static int64_t held_of(fnz_dtype dtype) {
-  return dtype == FNZ_F16 ? 1 : dtype == FNZ_BF16 ? 2 : 0;
-}
-
 fnz_status fnzi_cpu_mask_reals(fnzi_krn_call *call, const fnzi_cpu_masking *m) {
   const bool wide = m->to.d != NULL;
   const int64_t held = held_of(m->held);
