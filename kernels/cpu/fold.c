@@ -37,34 +37,27 @@ uint32_t fnzi_cpu_rows_split(const fnzi_krn_call *call, const bool *reduced, fnz
   return rows_behind(w, reduced, out);
 }
 
-static bool lies_dense(const fnzi_krn_window *w) {
+/* Dimensions from `first` on are one of neighbours. */
+static bool lies_dense(const fnzi_krn_window *w, uint32_t first) {
   int64_t stride = 1;
-  for (uint32_t d = w->rank; d-- > 0; stride *= w->sizes[d])
+  for (uint32_t d = w->rank; d-- > first; stride *= w->sizes[d])
     if (w->sizes[d] != 1 && w->strides[d] != stride)
       return false;
   return true;
 }
 
-/* Copies a window that has its rows behind. */
-static fnz_status copy_rows(fnzi_krn_call *call, const fnzi_krn_window *from, fnz_dtype dtype,
-                            fnzi_cpu_rows *out) {
-  fnzi_krn_window to;
-  void *data;
-  FNZ_TRY(fnzi_krn_scratch_take(call, out->count * out->length, fnzi_dtype(dtype)->bytes, &data));
-  out->dtype = dtype;
-  out->data = data;
-  fnzi_krn_window_dense(&to, dtype, from->rank, from->sizes, data);
-  return fnzi_krn_window_assign(call, &to, from, false);
-}
-
 fnz_status fnzi_cpu_rows_make(fnzi_krn_call *call, const bool *reduced, fnz_dtype dtype,
                               fnzi_cpu_rows *out) {
-  fnzi_krn_window from;
+  fnzi_krn_window from, to;
+  void *data;
   fnzi_cpu_rows_split(call, reduced, &from, out);
   *out = (fnzi_cpu_rows){dtype, from.data, out->count, out->length};
-  if (from.dtype == dtype && lies_dense(&from))
+  if (from.dtype == dtype && lies_dense(&from, 0))
     return FNZ_OK;
-  return copy_rows(call, &from, dtype, out);
+  FNZ_TRY(fnzi_krn_scratch_take(call, out->count * out->length, fnzi_dtype(dtype)->bytes, &data));
+  out->data = data;
+  fnzi_krn_window_dense(&to, dtype, from.rank, from.sizes, data);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
 /* --- Dimensions of a fold --------------------------------------------------------------------- */
@@ -107,19 +100,8 @@ const fnzi_fold *fnzi_cpu_fold_find(fnzi_fold_kind kind, fnz_dtype dtype) {
   return fold->row ? fold : NULL;
 }
 
-/* Dimensions that follow one another in memory are one. */
-static void add_axis(axis *axes, uint32_t *count, axis a) {
-  axis *last = *count ? &axes[*count - 1] : NULL;
-  if (a.size == 1)
-    return;
-  if (!last || last->in != a.in * a.size || last->out != a.out * a.size) {
-    axes[(*count)++] = a;
-    return;
-  }
-  *last = (axis){last->size * a.size, a.in, a.out};
-}
-
-/* Reduced dimensions stay in order, as the first of equal elements counts. */
+/* Dimensions that follow one another in memory are one. Reduced ones stay in order, as the first of
+ * equal elements counts. */
 static void find_axes(walk *w, const fnzi_krn_window *from, const bool *reduced) {
   int64_t out[FNZ_MAX_RANK], stride = w->cell;
   for (uint32_t d = from->rank; d-- > 0;) {
@@ -128,7 +110,15 @@ static void find_axes(walk *w, const fnzi_krn_window *from, const bool *reduced)
   }
   for (uint32_t d = 0; d < from->rank; d++) {
     axis a = {from->sizes[d], fnzi_krn_stride_bytes(from->strides[d], from->cell), out[d]};
-    add_axis(reduced[d] ? w->reduced : w->kept, reduced[d] ? &w->nreduced : &w->nkept, a);
+    axis *axes = reduced[d] ? w->reduced : w->kept;
+    uint32_t *count = reduced[d] ? &w->nreduced : &w->nkept;
+    axis *last = *count ? &axes[*count - 1] : NULL;
+    if (a.size == 1)
+      continue;
+    if (last && last->in == a.in * a.size && last->out == a.out * a.size)
+      *last = (axis){last->size * a.size, a.in, a.out};
+    else
+      axes[(*count)++] = a;
   }
 }
 
@@ -161,14 +151,7 @@ static int64_t in_of(const axis *axes, uint32_t naxes, int64_t index) {
   return at;
 }
 
-static int64_t fold_out_of(const axis *axes, uint32_t naxes, int64_t index) {
-  int64_t at = 0;
-  for (uint32_t i = naxes; i-- > 0; index /= axes[i].size)
-    at += index % axes[i].size * axes[i].out;
-  return at;
-}
-
-/* --- Joining -------------------------------------------------------------------------------------
+/* --- Joining ------------------------------------------------------------------------------------
  */
 typedef struct piece {
   _Alignas(64) char cells[FNZI_PIECE * sizeof(double)];
@@ -231,7 +214,9 @@ static void fold_numbers(const void *user, int64_t i, int lane) {
   const walk *w = user;
   uint32_t outer = w->nkept - (w->beside > 0);
   const char *from = w->from + in_of(w->kept, outer, i);
-  char *to = w->to + fold_out_of(w->kept, outer, i);
+  char *to = w->to;
+  for (uint32_t k = outer; k-- > 0; i /= w->kept[k].size)
+    to += i % w->kept[k].size * w->kept[k].out;
   (void)lane;
   w->fold->start(to, w->beside ? w->beside : 1);
   if (!w->beside) {
@@ -293,24 +278,6 @@ typedef struct visit {
   const void *user;
 } visit;
 
-/* Its reduced dimensions are one of neighbours. */
-static bool rows_lie_so(const visit *v) {
-  int64_t stride = 1;
-  for (uint32_t d = v->from.rank; d-- > v->nkept; stride *= v->from.sizes[d])
-    if (v->from.sizes[d] != 1 && v->from.strides[d] != stride)
-      return false;
-  return v->from.dtype == v->rows.dtype;
-}
-
-static void visit_in_place(const visit *v) {
-  for (int64_t row = 0; row < v->rows.count; row++) {
-    int64_t at = 0, rest = row;
-    for (uint32_t d = v->nkept; d-- > 0; rest /= v->from.sizes[d])
-      at += rest % v->from.sizes[d] * v->from.strides[d];
-    v->body(v->user, row, v->from.data + at * (int64_t)v->cell);
-  }
-}
-
 /* Rows of the last kept dimension; their numbers go from `first` on. */
 static fnz_status visit_copies(fnzi_krn_call *call, const visit *v, fnzi_krn_window part,
                                fnzi_krn_window back, int64_t first, void *room) {
@@ -365,9 +332,14 @@ fnz_status fnzi_cpu_rows_visit(fnzi_krn_call *call, const bool *reduced, fnz_dty
   v.rows.dtype = dtype;
   if (v.rows.count * v.rows.length == 0)
     return FNZ_OK;
-  if (!rows_lie_so(&v))
+  if (v.from.dtype != dtype || !lies_dense(&v.from, v.nkept))
     return visit_blocks(call, &v);
-  visit_in_place(&v);
+  for (int64_t row = 0; row < v.rows.count; row++) {
+    int64_t at = 0, rest = row;
+    for (uint32_t d = v.nkept; d-- > 0; rest /= v.from.sizes[d])
+      at += rest % v.from.sizes[d] * v.from.strides[d];
+    body(user, row, v.from.data + at * (int64_t)v.cell);
+  }
   return FNZ_OK;
 }
 

@@ -104,15 +104,6 @@ static fnz_status index_record_places(fnzi_krn_call *call, const fnzi_krn_array 
   return call->record->pick(call->record->user, p);
 }
 
-static fnz_status record_index(fnzi_krn_call *call, const fnzi_krn_array *self) {
-  fnzi_krn_picking p = {.into = false};
-  fnzi_meta_places places;
-  fnzi_krn_window out;
-  FNZ_TRY(find_shape(call, self, &places));
-  fnzi_krn_window_of(call->outputs[0], &out);
-  return index_record_places(call, self, &places, &out, &p);
-}
-
 /* --- Rows --------------------------------------------------------------------------------- */
 static bool lies_in_one_piece(const fnzi_krn_window *w) {
   int64_t stride = 1;
@@ -132,12 +123,6 @@ static int64_t index_bytes_of(const fnzi_krn_window *w) {
 /* Blocks of the same type, each in one piece. */
 static bool are_rows(const fnzi_krn_window *from, const fnzi_krn_window *to) {
   return from->dtype == to->dtype && lies_in_one_piece(from) && lies_in_one_piece(to);
-}
-
-/* Blocks that are worth more than their elements one by one. */
-static bool are_long(const fnzi_krn_window *w) {
-  enum { LONG = 64 };
-  return lies_in_one_piece(w) && index_bytes_of(w) >= LONG;
 }
 
 /* One dimension is indexed, and the dimensions after it are contiguous rows. */
@@ -185,10 +170,13 @@ fnz_status fnzi_kernel_index(fnzi_krn_call *call) {
   fnzi_krn_window out;
   fnzi_cpu_placed elements;
   walk w;
-  if (call->record)
-    return record_index(call, self);
-  FNZ_TRY(fnzi_meta_places_find(call, self, &call->args[1], &w.places));
   fnzi_krn_window_of(call->outputs[0], &out);
+  if (call->record) {
+    fnzi_krn_picking p = {.into = false};
+    FNZ_TRY(find_shape(call, self, &w.places));
+    return index_record_places(call, self, &w.places, &out, &p);
+  }
+  FNZ_TRY(fnzi_meta_places_find(call, self, &call->args[1], &w.places));
   cut_self(&w, self);
   cut_other(&w, &out);
   fnzi_cpu_picked rows;
@@ -268,6 +256,7 @@ static fnz_status record_index_put(fnzi_krn_call *call, const fnzi_krn_array *ou
 fnz_status fnzi_kernel_index_put(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
   bool adds = fnzi_krn_named_bool(call, "accumulate", false);
+  enum { LONG = 64 }; /* bytes of blocks that are worth more than their elements one by one */
   fnzi_krn_window values, from, to;
   fnzi_cpu_placed elements;
   walk w;
@@ -280,7 +269,8 @@ fnz_status fnzi_kernel_index_put(fnzi_krn_call *call) {
   to = w.self;
   from = w.other;
   const adder a = find_adder(&to, &from);
-  if (!is_empty(&w) && values.dtype == out->place.dtype && !are_long(&to)) {
+  const bool are_long = lies_in_one_piece(&to) && index_bytes_of(&to) >= LONG;
+  if (!is_empty(&w) && values.dtype == out->place.dtype && !are_long) {
     FNZ_TRY(place_elements(call, &w, out, &values, &elements));
     elements.row = adds ? fnzi_cpu_point_find(fnzi_meta_point_class(values.dtype), "add") : NULL;
     (void)fnzi_cpu_placed_write(&elements);
@@ -377,11 +367,6 @@ static bool lies_along(const fnzi_krn_window *w, const lane *l) {
   return w->rank > 0;
 }
 
-/* Elements at places have a loop of their type: not halves and complex numbers that are added. */
-static bool has_loop(fnz_dtype dtype, bool adds) {
-  return !adds || (dtype != FNZ_F16 && dtype != FNZ_BF16 && !fnzi_is_complex(dtype));
-}
-
 /* Along the first dimension; the dimensions after it are contiguous rows. */
 static bool picks_lane(const fnzi_krn_window *self, const fnzi_krn_window *out, const lane *l,
                        fnzi_cpu_picked *rows) {
@@ -452,8 +437,10 @@ typedef struct joining {
 static fnz_status join_lanes(fnzi_krn_call *call, const fnzi_krn_window *out,
                              const fnzi_krn_window *source, const lane *l, joining j) {
   adder a = {.row = NULL};
-  if (l->picks && !j.alpha && source->dtype == out->dtype &&
-      (lies_along(out, l) || has_loop(out->dtype, j.adds))) {
+  /* Elements at places have a loop of their type: not halves and complex numbers that are added. */
+  bool is_half = out->dtype == FNZ_F16 || out->dtype == FNZ_BF16;
+  bool has_loop = !j.adds || (!is_half && !fnzi_is_complex(out->dtype));
+  if (l->picks && !j.alpha && source->dtype == out->dtype && (lies_along(out, l) || has_loop)) {
     fnzi_cpu_placed p = place_lane(l, out, source);
     p.row = j.adds ? fnzi_cpu_point_find(fnzi_meta_point_class(out->dtype), "add") : NULL;
     (void)fnzi_cpu_placed_write(&p);
@@ -475,22 +462,6 @@ static fnz_status join_lanes(fnzi_krn_call *call, const fnzi_krn_window *out,
   return FNZ_OK;
 }
 
-/* Along the first or the last of several dimensions eager's index_add without alpha is scatter_add,
- * which rounds 16-bit floats once; elsewhere each addition is rounded. */
-static bool adds_wide(const fnzi_krn_window *out, const lane *l, joining j) {
-  bool is_half = out->dtype == FNZ_F16 || out->dtype == FNZ_BF16;
-  return is_half && j.adds && !j.alpha && out->rank > 1 && (l->dim == 0 || l->dim + 1 == out->rank);
-}
-
-static fnz_status record_write(fnzi_krn_call *call, const fnzi_krn_window *out,
-                               const fnzi_krn_window *source, const lane *l, joining j) {
-  fnzi_krn_picking p = {.into = true, .first = l->dim, .rank = 1, .alpha = j.alpha};
-  if (j.adds)
-    p.row = j.alpha ? "add_scaled" : "add";
-  p.wide = adds_wide(out, l, j) ? FNZ_F32 : out->dtype;
-  return record_lane(call, l, out, source, &p);
-}
-
 /* index_copy and index_add. */
 fnz_status fnzi_kernel_index_write(fnzi_krn_call *call) {
   const fnz_arg *alpha = fnzi_krn_named(call, "alpha");
@@ -502,9 +473,19 @@ fnz_status fnzi_kernel_index_write(fnzi_krn_call *call) {
   FNZ_TRY(find_written_lane(call, &out, false, &l));
   if (j.adds && (alpha->tag == FNZ_ARG_COMPLEX || fnzi_krn_number_float(alpha) != 1.0))
     j.alpha = alpha;
-  if (call->record)
-    return record_write(call, &out, &source, &l, j);
-  if (!adds_wide(&out, &l, j))
+  /* Along the first or the last of several dimensions eager's index_add without alpha is
+   * scatter_add, which rounds 16-bit floats once; elsewhere each addition is rounded. */
+  const bool is_half = out.dtype == FNZ_F16 || out.dtype == FNZ_BF16;
+  const bool is_wide =
+      is_half && j.adds && !j.alpha && out.rank > 1 && (l.dim == 0 || l.dim + 1 == out.rank);
+  if (call->record) {
+    fnzi_krn_picking p = {.into = true, .first = l.dim, .rank = 1, .alpha = j.alpha};
+    if (j.adds)
+      p.row = j.alpha ? "add_scaled" : "add";
+    p.wide = is_wide ? FNZ_F32 : out.dtype;
+    return record_lane(call, &l, &out, &source, &p);
+  }
+  if (!is_wide)
     return join_lanes(call, &out, &source, &l, j);
   FNZ_TRY(fnzi_krn_window_widen(call, &out, &wide));
   FNZ_TRY(join_lanes(call, &wide, &source, &l, j));

@@ -29,11 +29,6 @@ static void copy_part(char *to, const char *from, size_t bytes, bool negated) {
 #undef PART
 }
 
-static bool is_side_by_side(const signs *s, const int64_t *strides) {
-  int64_t cell = (int64_t)(s->bytes * s->parts);
-  return strides[0] == cell && strides[1] == cell;
-}
-
 /* Parts side by side, with the signs of the first and of the second one of each pair. */
 #define NEGATE(type)                                                                               \
   {                                                                                                \
@@ -53,9 +48,11 @@ static bool is_side_by_side(const signs *s, const int64_t *strides) {
 static void lazy_copy_row(const void *user, char *const *data, const int64_t *strides,
                           int64_t count) {
   const signs *s = user;
-  if (is_side_by_side(s, strides) && s->bytes == sizeof(uint32_t))
+  const int64_t cell = (int64_t)(s->bytes * s->parts);
+  const bool is_dense = strides[0] == cell && strides[1] == cell;
+  if (is_dense && s->bytes == sizeof(uint32_t))
     NEGATE(uint32_t)
-  if (is_side_by_side(s, strides) && s->bytes == sizeof(uint64_t))
+  if (is_dense && s->bytes == sizeof(uint64_t))
     NEGATE(uint64_t)
   for (int64_t i = 0; i < count; i++)
     for (size_t k = 0; k < s->parts; k++)

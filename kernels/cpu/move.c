@@ -97,16 +97,6 @@ static void interleave_row(const void *user, char *const *data, const int64_t *s
                         cell);
 }
 
-/* Part 0 or 1 of the elements of a result. */
-static void part_of(const fnzi_krn_array *out, fnz_dtype dtype, int part, fnzi_krn_window *to) {
-  fnzi_krn_window_of(out, to);
-  to->dtype = dtype;
-  to->cell = fnzi_dtype(dtype)->bytes;
-  to->data += (size_t)part * to->cell;
-  for (uint32_t i = 0; i < to->rank; i++)
-    to->strides[i] *= 2;
-}
-
 fnz_status fnzi_kernel_complex(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
   const size_t cell = out->cell / 2;
@@ -119,21 +109,17 @@ fnz_status fnzi_kernel_complex(fnzi_krn_call *call) {
     fnzi_krn_loop_add_array(&loop, a);
     if (!call->record)
       continue;
-    part_of(out, a->place.dtype, part, &to);
     fnzi_krn_window_of(a, &from);
+    fnzi_krn_window_of(out, &to); /* this part of its elements */
+    to.dtype = from.dtype, to.cell = from.cell;
+    to.data += (size_t)part * to.cell;
+    for (uint32_t i = 0; i < to.rank; i++)
+      to.strides[i] *= 2;
     FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
   }
   if (!call->record)
     fnzi_krn_loop_run(&loop, interleave_row, &cell, call->team, false);
   return FNZ_OK;
-}
-
-/* The first block of each row, of `bytes`, is copied until there are `repeats`. */
-static void repeat_blocks(char *row, int64_t rows, int64_t repeats, size_t bytes) {
-  size_t all = (size_t)repeats * bytes;
-  for (int64_t i = 0; i < rows; i++, row += all)
-    for (size_t done = bytes; done < all; done *= 2)
-      memcpy(row + done, row, done < all - done ? done : all - done);
 }
 
 /* The last dimension that is repeated, of a result that lies row-major on a CPU; -1: none. */
@@ -171,9 +157,12 @@ fnz_status fnzi_kernel_repeat(fnzi_krn_call *call) {
     fnzi_krn_window_insert(&from, i, 1, 0);
   }
   FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
-  if (times > 1)
-    repeat_blocks((char *)to.data, fnzi_krn_array_numel(out) / (block * times), times,
-                  (size_t)block * out->cell);
+  const size_t bytes = (size_t)block * out->cell, all = (size_t)times * bytes;
+  const int64_t rows = times > 1 ? fnzi_krn_array_numel(out) / (block * times) : 0;
+  unsigned char *row = to.data;
+  for (int64_t i = 0; i < rows; i++, row += all)
+    for (size_t done = bytes; done < all; done *= 2)
+      memcpy(row + done, row, done < all - done ? done : all - done);
   return FNZ_OK;
 }
 

@@ -94,14 +94,6 @@ static void order_fill_pairs(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair 
     pairs[i] = (fnzi_cpu_pair){key_of(r, row, i), i};
 }
 
-/* The place of an element of this key that so many are before. */
-static int64_t stable_place(const fnzi_cpu_rows *r, int64_t row, int64_t key, int64_t before) {
-  int64_t i = 0;
-  for (; key_of(r, row, i) != key || before; i++)
-    before -= key_of(r, row, i) == key;
-  return i;
-}
-
 /* Zeros of both signs have one key, and eager's steps choose between them if it asks for no place.
  */
 static int64_t median_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs, int64_t kind,
@@ -115,8 +107,12 @@ static int64_t median_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pai
   }
   int64_t nth = median_place(kind, numbers, r->length), before = nth;
   int64_t key = nth_key(keys, r->length, &before);
-  if (is_stable || r->dtype != FNZ_F64 || key != 0)
-    return stable_place(r, row, key, before);
+  if (is_stable || r->dtype != FNZ_F64 || key != 0) {
+    int64_t i = 0;
+    for (; key_of(r, row, i) != key || before; i++)
+      before -= key_of(r, row, i) == key;
+    return i;
+  }
   order_fill_pairs(r, row, pairs);
   fnzi_cpu_select_nth(pairs, r->length, nth);
   return pairs[nth].place;
@@ -134,18 +130,6 @@ static int64_t order_place_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair
   }
   fnzi_cpu_sort_unstable(pairs, r->length);
   return pairs[mode_place(pairs, r->length, r->dtype == FNZ_F64)].place;
-}
-
-/* The median of all elements is a number, whose NaN has no payload. */
-static fnz_status order_forget_payload(fnzi_krn_call *call) {
-  const fnzi_krn_array *out = call->outputs[0];
-  double value = 0;
-  if (!fnzi_is_float(out->place.dtype))
-    return FNZ_OK;
-  fnzi_krn_convert_one(FNZ_F64, &value, out->place.dtype, fnzi_krn_array_data(out));
-  if (!isnan(value))
-    return FNZ_OK;
-  return fnzi_krn_array_fill(call, out, &(fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = NAN});
 }
 
 /* Records the choice, from rows of elements as they are, of the element at the index that the order
@@ -192,9 +176,12 @@ static fnz_status record_rows(fnzi_krn_call *call, int64_t kind, const bool *red
 }
 
 static fnz_status pick_rows(fnzi_krn_call *call, int64_t kind) {
-  bool reduced[FNZ_MAX_RANK], is_real = fnzi_is_float(call->outputs[0]->place.dtype);
+  const fnz_arg nan = {.tag = FNZ_ARG_FLOAT, .u.f = NAN};
+  const fnzi_krn_array *out = call->outputs[0];
+  bool reduced[FNZ_MAX_RANK], is_real = fnzi_is_float(out->place.dtype);
   fnz_dtype wide = is_real ? FNZ_F64 : FNZ_I64;
   int64_t k = fnzi_krn_named_int(call, "k", 1);
+  double value = 0;
   int64_t *kept = NULL;
   void *places = NULL;
   fnzi_cpu_pair *room;
@@ -202,8 +189,7 @@ static fnz_status pick_rows(fnzi_krn_call *call, int64_t kind) {
   FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
   FNZ_TRY(fnzi_cpu_rows_make(call, reduced, wide, &r));
   if (!r.length) /* the median of nothing */
-    return fnzi_krn_array_fill(call, call->outputs[0],
-                               &(fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = NAN});
+    return fnzi_krn_array_fill(call, out, &nan);
   if (call->record)
     return r.count ? record_rows(call, kind, reduced, &r, k) : FNZ_OK;
   if (call->noutputs > 1)
@@ -214,7 +200,11 @@ static fnz_status pick_rows(fnzi_krn_call *call, int64_t kind) {
   for (int64_t i = 0; i < r.count; i++)
     (places ? (int64_t *)places : kept)[i] = order_place_of(&r, i, room, kind, k, places != NULL);
   FNZ_TRY(fnzi_cpu_rows_pick(call, reduced, places ? places : kept));
-  return places ? FNZ_OK : order_forget_payload(call);
+  if (places || !is_real)
+    return FNZ_OK;
+  /* The median of all elements is a number, whose NaN has no payload. */
+  fnzi_krn_convert_one(FNZ_F64, &value, out->place.dtype, fnzi_krn_array_data(out));
+  return isnan(value) ? fnzi_krn_array_fill(call, out, &nan) : FNZ_OK;
 }
 
 fnz_status fnzi_kernel_median(fnzi_krn_call *call) {

@@ -193,38 +193,20 @@ typedef struct placing {
   atomic_bool *outside; /* set where a place is */
 } placing;
 
-static bool are_inside(const char *index, int64_t stride, int64_t count, int64_t size) {
-  uint64_t signs = 0; /* of each place, and of its distance from the last one */
-  if (stride == (int64_t)sizeof(int64_t))
-    for (int64_t i = 0; i < count; i++) {
-      uint64_t place = (uint64_t)place_at(index, i, sizeof(int64_t));
-      signs |= place | ((uint64_t)size - 1 - place);
-    }
-  else
-    for (int64_t i = 0; i < count; i++) {
-      uint64_t place = (uint64_t)place_at(index, i, stride);
-      signs |= place | ((uint64_t)size - 1 - place);
-    }
-  return !(signs >> 63);
-}
-
-static void join_element(const fnzi_cpu_placed *p, char *to, const char *from) {
+static bool pick_joined_row(const fnzi_cpu_placed *p, char *const *data, const steps *s,
+                            int64_t count) {
   fnz_dtype dtype = p->self.dtype, class_dtype = fnzi_meta_point_class(dtype);
   double room[2][2];
   const void *in[] = {room[0], room[1]};
-  fnzi_krn_convert_one(class_dtype, room[0], dtype, to);
-  fnzi_krn_convert_one(class_dtype, room[1], dtype, from);
-  p->row->run(room[0], in, 1);
-  fnzi_krn_convert_one(dtype, to, class_dtype, room[0]);
-}
-
-static bool pick_joined_row(const fnzi_cpu_placed *p, char *const *data, const steps *s,
-                            int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     int64_t place = place_at(data[1], i, s->index);
     if ((uint64_t)place > s->last)
       return false;
-    join_element(p, data[2] + i * s->self + place * s->place, data[0] + i * s->other);
+    char *to = data[2] + i * s->self + place * s->place;
+    fnzi_krn_convert_one(class_dtype, room[0], dtype, to);
+    fnzi_krn_convert_one(class_dtype, room[1], dtype, data[0] + i * s->other);
+    p->row->run(room[0], in, 1);
+    fnzi_krn_convert_one(dtype, to, class_dtype, room[0]);
   }
   return true;
 }
@@ -238,7 +220,20 @@ static void placed_row(const void *user, char *const *data, const int64_t *strid
 
 static void inside_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
   const placing *of = user;
-  if (!are_inside(data[0], strides[0], count, of->p->size))
+  const char *index = data[0];
+  const uint64_t last = (uint64_t)of->p->size - 1;
+  uint64_t signs = 0; /* of each place, and of its distance from the last one */
+  if (strides[0] == (int64_t)sizeof(int64_t))
+    for (int64_t i = 0; i < count; i++) {
+      uint64_t place = (uint64_t)place_at(index, i, sizeof(int64_t));
+      signs |= place | (last - place);
+    }
+  else
+    for (int64_t i = 0; i < count; i++) {
+      uint64_t place = (uint64_t)place_at(index, i, strides[0]);
+      signs |= place | (last - place);
+    }
+  if (signs >> 63)
     atomic_store_explicit(of->outside, true, memory_order_relaxed);
 }
 

@@ -94,16 +94,6 @@ static const struct reduction {
 #undef REDUCTION
 };
 
-/* NULL for a scatter that reduces nothing. */
-static const struct reduction *scatter_find_reduction(const fnzi_krn_call *call) {
-  bool adds = call->row->mode == FNZI_MODE_add;
-  const char *name = adds ? "add" : fnzi_krn_named_string(call, "reduce");
-  for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-    if (strcmp(reductions[i].name, name) == 0)
-      return &reductions[i];
-  return NULL;
-}
-
 static bool run_scatter(const fnzi_krn_window *to, const fnzi_krn_window *index,
                         const fnzi_krn_window *from, const elements *e) {
   return fnzi_cpu_placed_write(
@@ -128,16 +118,6 @@ static void neutral(const struct reduction *r, fnz_dtype dtype, unsigned char *r
   if (isinf(r->start) && !fnzi_is_float(dtype))
     start = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = last_integer(dtype, r->start > 0)};
   fnzi_krn_window_number(&start, dtype, room, out);
-}
-
-/* The places that are written start from it. */
-static bool forget_self(const fnzi_krn_window *to, const fnzi_krn_window *index,
-                        const struct reduction *r, elements e) {
-  unsigned char room[16];
-  fnzi_krn_window from;
-  neutral(r, to->dtype, room, &from);
-  e.row = NULL;
-  return run_scatter(to, index, &from, &e);
 }
 
 /* r NULL: nothing is reduced. */
@@ -197,8 +177,8 @@ static fnz_status find_source(fnzi_krn_call *call, const fnzi_krn_window *index,
 
 static fnz_status scatter_into(fnzi_krn_call *call, fnzi_krn_window self,
                                const struct reduction *r) {
-  fnzi_krn_window index, from;
-  unsigned char room[16];
+  fnzi_krn_window index, from, none;
+  unsigned char room[16], start[16];
   elements e = {.row = NULL};
   FNZ_TRY(prepare(call, &self, &index, &e));
   FNZ_TRY(find_source(call, &index, self.dtype, room, &from));
@@ -210,19 +190,15 @@ static fnz_status scatter_into(fnzi_krn_call *call, fnzi_krn_window self,
                                 fnzi_dtype(self.dtype)->name);
   if (call->record)
     return record_scatter(call, &self, &index, &from, &e, r);
-  bool forgets = r && !fnzi_krn_named_bool(call, "include_self", true);
-  bool inside =
-      (!forgets || forget_self(&self, &index, r, e)) && run_scatter(&self, &index, &from, &e);
+  bool inside = true;
+  if (r && !fnzi_krn_named_bool(call, "include_self", true)) {
+    elements forgetting = e; /* the places that are written start from the neutral value */
+    forgetting.row = NULL;
+    neutral(r, self.dtype, start, &none);
+    inside = run_scatter(&self, &index, &none, &forgetting);
+  }
+  inside = inside && run_scatter(&self, &index, &from, &e);
   return inside ? FNZ_OK : refuse_outside(call, &e);
-}
-
-/* 16-bit floats are joined in f32 and rounded once. */
-static fnz_status scatter_wide(fnzi_krn_call *call, const fnzi_krn_window *self,
-                               const struct reduction *r) {
-  fnzi_krn_window wide;
-  FNZ_TRY(fnzi_krn_window_widen(call, self, &wide));
-  FNZ_TRY(scatter_into(call, wide, r));
-  return fnzi_krn_window_assign(call, self, &wide, false);
 }
 
 /* How many elements came to each place, self's counted where they take part. */
@@ -248,17 +224,27 @@ static fnz_status divide_by_counts(fnzi_krn_call *call, const fnzi_krn_window *s
 }
 
 fnz_status fnzi_kernel_scatter(fnzi_krn_call *call) {
-  const struct reduction *r = scatter_find_reduction(call);
-  fnzi_krn_window self;
+  bool adds = call->row->mode == FNZI_MODE_add;
+  const char *name = adds ? "add" : fnzi_krn_named_string(call, "reduce");
+  const struct reduction *r = NULL; /* nothing is reduced */
+  fnzi_krn_window self, wide;
   if (fnzi_krn_array_numel(fnzi_krn_named_array(call, "index")) == 0)
     return FNZ_OK;
+  for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+    if (strcmp(reductions[i].name, name) == 0)
+      r = &reductions[i];
   fnzi_krn_window_lanes(call->outputs[0], &self);
   if (call->record)
     return scatter_into(call, self, r);
-  bool is_half = self.dtype == FNZ_F16 || self.dtype == FNZ_BF16;
-  FNZ_TRY(r && is_half ? scatter_wide(call, &self, r) : scatter_into(call, self, r));
-  bool averages = r && r->averages;
-  return averages ? divide_by_counts(call, &self) : FNZ_OK;
+  if (r && (self.dtype == FNZ_F16 || self.dtype == FNZ_BF16)) {
+    /* 16-bit floats are joined in f32 and rounded once. */
+    FNZ_TRY(fnzi_krn_window_widen(call, &self, &wide));
+    FNZ_TRY(scatter_into(call, wide, r));
+    FNZ_TRY(fnzi_krn_window_assign(call, &self, &wide, false));
+  } else {
+    FNZ_TRY(scatter_into(call, self, r));
+  }
+  return r && r->averages ? divide_by_counts(call, &self) : FNZ_OK;
 }
 
 /* --- put and take: places in the row-major order of all elements ------------------------- */
@@ -369,19 +355,6 @@ static void masked_row(const void *user, char *const *data, const int64_t *strid
   *c->next = next;
 }
 
-/* Each element of the mask counts for as many as it is broadcast to. */
-static fnz_status count_masked(fnzi_krn_call *call, const fnzi_krn_array *mask, int64_t *out) {
-  int64_t count = fnzi_krn_array_numel(mask);
-  const void *bits;
-  *out = 0;
-  FNZ_TRY(fnzi_krn_dense_get(call, mask, &bits));
-  for (int64_t i = 0; i < count; i++)
-    *out += ((const uint8_t *)bits)[i] != 0;
-  if (count)
-    *out *= fnzi_krn_array_numel(call->outputs[0]) / count;
-  return FNZ_OK;
-}
-
 /* The mask as it is broadcast, how many are true in each tile of it, and the elements. */
 static fnz_status record_masked(fnzi_krn_call *call, const fnzi_krn_array *mask,
                                 const fnzi_krn_array *source) {
@@ -422,13 +395,17 @@ static fnz_status record_masked(fnzi_krn_call *call, const fnzi_krn_array *mask,
 fnz_status fnzi_kernel_masked_scatter(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0], *mask = fnzi_krn_named_array(call, "mask");
   const fnzi_krn_array *source = fnzi_krn_named_array(call, "source");
-  const void *data;
+  const void *data, *bits;
   const char *next;
-  int64_t wanted;
+  int64_t count = fnzi_krn_array_numel(mask), wanted = 0;
   fnzi_krn_loop loop;
   if (call->record)
     return record_masked(call, mask, source);
-  FNZ_TRY(count_masked(call, mask, &wanted));
+  FNZ_TRY(fnzi_krn_dense_get(call, mask, &bits));
+  for (int64_t i = 0; i < count; i++)
+    wanted += ((const uint8_t *)bits)[i] != 0;
+  if (count) /* each element of the mask counts for as many as it is broadcast to */
+    wanted *= fnzi_krn_array_numel(out) / count;
   if (wanted > fnzi_krn_array_numel(source))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
                                 "mask has more true elements than source's %lld",

@@ -47,30 +47,6 @@ static fnz_status search_open_number(fnzi_krn_call *call, const fnz_arg *number,
   return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
-static fnz_status open_wanted(fnzi_krn_call *call, const fnz_arg *wanted, fnz_dtype boundaries,
-                              search *s) {
-  const fnzi_krn_array *array = fnzi_krn_arg_array(wanted);
-  if (!array)
-    return search_open_number(call, wanted, boundaries, s);
-  s->are_integers = !fnzi_is_float(fnzi_promote(array->place.dtype, boundaries));
-  return take(call, array, s->are_integers, &s->wanted, &s->wanted_integers);
-}
-
-/* The formula of each element, recorded: sorted ones, wanted ones, places. */
-static fnz_status search_record(fnzi_krn_call *call, const search *s, int64_t nsorted,
-                                int64_t nwanted, int64_t count, const void *found) {
-  const int64_t integers[] = {s->length, s->per_row, s->are_integers, s->right};
-  fnz_dtype dtype = s->are_integers ? FNZ_I64 : FNZ_F64;
-  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
-  const void *sorted = s->are_integers ? (const void *)s->sorted_integers : s->sorted.d;
-  const void *wanted = s->are_integers ? (const void *)s->wanted_integers : s->wanted.d;
-  fnzi_cpu_record_window(&t, dtype, nsorted, sorted);
-  fnzi_cpu_record_window(&t, dtype, nwanted, wanted);
-  fnzi_cpu_record_window(&t, FNZ_I64, count, found);
-  fnzi_cpu_record_integers(&t, integers, sizeof integers);
-  return fnzi_cpu_record(call, &t, "found", count);
-}
-
 /* As found_at() does, with the same comparisons: with NaN another one first would find another
  * place. Without branches, which no processor foresees, so each search takes as many steps as the
  * longest; searches side by side do not wait for each other. Registers hold fewer of wider types.
@@ -128,11 +104,27 @@ static fnz_status search_run(fnzi_krn_call *call, const fnzi_krn_array *sorted,
   void *found;
   s->length = g->sizes[g->rank - 1];
   s->per_row = g->rank > 1 && count ? out->sizes[out->rank - 1] : 0;
-  FNZ_TRY(open_wanted(call, wanted, g->dtype, s));
+  const fnzi_krn_array *array = fnzi_krn_arg_array(wanted);
+  if (array) {
+    s->are_integers = !fnzi_is_float(fnzi_promote(array->place.dtype, g->dtype));
+    FNZ_TRY(take(call, array, s->are_integers, &s->wanted, &s->wanted_integers));
+  } else {
+    FNZ_TRY(search_open_number(call, wanted, g->dtype, s));
+  }
   FNZ_TRY(take(call, sorted, s->are_integers, &s->sorted, &s->sorted_integers));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &found));
-  if (call->record)
-    return search_record(call, s, fnz_geometry_numel(g), count, count, found);
+  if (call->record) { /* sorted ones, wanted ones, places */
+    const int64_t integers[] = {s->length, s->per_row, s->are_integers, s->right};
+    fnz_dtype dtype = s->are_integers ? FNZ_I64 : FNZ_F64;
+    fnzi_cpu_recording t = {.f = {.nwindows = 0}};
+    fnzi_cpu_record_window(&t, dtype, fnz_geometry_numel(g),
+                           s->are_integers ? (const void *)s->sorted_integers : s->sorted.d);
+    fnzi_cpu_record_window(&t, dtype, count,
+                           s->are_integers ? (const void *)s->wanted_integers : s->wanted.d);
+    fnzi_cpu_record_window(&t, FNZ_I64, count, found);
+    fnzi_cpu_record_integers(&t, integers, sizeof integers);
+    return fnzi_cpu_record(call, &t, "found", count);
+  }
   int64_t per_row = s->per_row ? s->per_row : count;
   for (int64_t at = 0; at < count; at += per_row)
     find_in_row(s, s->per_row ? at / per_row * s->length : 0, at, per_row, found);

@@ -251,29 +251,26 @@ static fnz_status open_places(fnzi_krn_call *call, size_t k, sorting *s) {
   return FNZ_OK;
 }
 
-static fnz_status sort_record(fnzi_krn_call *call, const sorting *s, int64_t numel) {
+static fnz_status sort_run(fnzi_krn_call *call, sorting *s) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = x->geometry.dtype;
-  fnzi_krn_recorded_sort recorded = {.dtype = fnzi_is_float(dtype) ? fnzi_cpu_real_dtype(dtype)
-                                                                   : FNZ_I64,
-                                     .rows = numel / s->count,
-                                     .length = s->count,
-                                     .inner = s->inner,
-                                     .keep = s->keep,
-                                     .descending = s->descending};
-  FNZ_TRY(fnzi_krn_dense_get_as(call, x, recorded.dtype, &recorded.elements));
-  FNZ_TRY(s->is_top ? fnzi_krn_sort_record_top(call, &recorded, s->is_sorted)
-                    : fnzi_krn_sort_record(call, &recorded));
-  return fnzi_krn_sort_record_ranked(call, &recorded, dtype, s->cells, s->values, s->places);
-}
-
-static fnz_status sort_run(fnzi_krn_call *call, sorting *s) {
-  int64_t numel = fnzi_krn_array_numel(fnzi_krn_call_input(call, 0));
+  int64_t numel = fnzi_krn_array_numel(x);
   size_t count;
   if (!numel || !s->keep)
     return FNZ_OK;
-  if (call->record)
-    return sort_record(call, s, numel);
+  if (call->record) {
+    fnzi_krn_recorded_sort recorded = {.dtype = fnzi_is_float(dtype) ? fnzi_cpu_real_dtype(dtype)
+                                                                     : FNZ_I64,
+                                       .rows = numel / s->count,
+                                       .length = s->count,
+                                       .inner = s->inner,
+                                       .keep = s->keep,
+                                       .descending = s->descending};
+    FNZ_TRY(fnzi_krn_dense_get_as(call, x, recorded.dtype, &recorded.elements));
+    FNZ_TRY(s->is_top ? fnzi_krn_sort_record_top(call, &recorded, s->is_sorted)
+                      : fnzi_krn_sort_record(call, &recorded));
+    return fnzi_krn_sort_record_ranked(call, &recorded, dtype, s->cells, s->values, s->places);
+  }
   if (!fnzi_mul_size((size_t)s->count * 2, (size_t)fnzi_cpu_lanes(call), &count))
     return fnzi_no_memory(call->ctx);
   FNZI_NEW(&call->scratch, count, &s->scratch);

@@ -51,10 +51,6 @@ static bool unique_has_nan(const slices *x, int64_t slice) {
   return false;
 }
 
-static bool same(const slices *x, int64_t a, int64_t b) {
-  return compare(x, a, b) == 0 && !unique_has_nan(x, a);
-}
-
 static fnz_status unique_open_slices(fnzi_krn_call *call, const asked *a, slices *x) {
   const bool flat = a->flat;
   const uint32_t dim = a->dim;
@@ -81,17 +77,6 @@ static fnz_status unique_open_slices(fnzi_krn_call *call, const asked *a, slices
   return FNZ_OK;
 }
 
-static fnz_status sort_elements(fnzi_krn_call *call, const slices *x) {
-  fnzi_cpu_pair *pairs;
-  FNZI_NEW(&call->scratch, (size_t)x->count * 2, &pairs);
-  for (int64_t k = 0; k < x->count; k++)
-    pairs[k] = (fnzi_cpu_pair){key(x, k), k};
-  const fnzi_cpu_pair *sorted = fnzi_cpu_sort_pairs(pairs, x->count);
-  for (int64_t k = 0; k < x->count; k++)
-    x->order[k] = sorted[k].place;
-  return FNZ_OK;
-}
-
 /* Equal slices stay in order. */
 static void unique_merge(const slices *x, const int64_t *from, int64_t *to, int64_t middle,
                          int64_t end) {
@@ -104,8 +89,16 @@ static void unique_merge(const slices *x, const int64_t *from, int64_t *to, int6
 
 static fnz_status sort_slices(fnzi_krn_call *call, slices *x) {
   int64_t *to;
-  if (x->length == 1)
-    return sort_elements(call, x);
+  if (x->length == 1) {
+    fnzi_cpu_pair *pairs;
+    FNZI_NEW(&call->scratch, (size_t)x->count * 2, &pairs);
+    for (int64_t k = 0; k < x->count; k++)
+      pairs[k] = (fnzi_cpu_pair){key(x, k), k};
+    const fnzi_cpu_pair *sorted = fnzi_cpu_sort_pairs(pairs, x->count);
+    for (int64_t k = 0; k < x->count; k++)
+      x->order[k] = sorted[k].place;
+    return FNZ_OK;
+  }
   FNZI_NEW(&call->scratch, (size_t)x->count, &to);
   for (int64_t run = 1; run < x->count; run *= 2) {
     int64_t *from = x->order;
@@ -134,7 +127,7 @@ static bool is_new(const slices *x, int64_t k) {
     return (k == 0) | (x->whole[slice] != x->whole[before]);
   if (x->length == 1)
     return (k == 0) | (x->real[slice] != x->real[before]);
-  return k == 0 || !same(x, slice, before);
+  return k == 0 || compare(x, slice, before) != 0 || unique_has_nan(x, slice);
 }
 
 static fnz_status find(fnzi_krn_call *call, const slices *x, const asked *a, found *f) {
@@ -174,32 +167,30 @@ static fnz_status give_numbers(fnzi_krn_call *call, uint32_t rank, const int64_t
   return FNZ_OK;
 }
 
-static void move_slices(const slices *x, const found *f, size_t cell, const char *from, char *to) {
-  size_t bytes = (size_t)x->inner * cell;
-  for (int64_t o = 0; o < x->outer; o++, from += (size_t)x->count * bytes) {
-    if (x->inner == 1)
-      fnzi_cpu_cells_pick(cell, to, from, f->first, f->count);
-    for (int64_t k = 0; x->inner != 1 && k < f->count; k++)
-      memcpy(to + (size_t)k * bytes, from + (size_t)f->first[k] * bytes, bytes);
-    to += (size_t)f->count * bytes;
-  }
-}
-
 static fnz_status give_slices(fnzi_krn_call *call, bool flat, uint32_t dim, const slices *x,
                               const found *f) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   const fnz_geometry *g = &self->geometry;
+  const size_t bytes = (size_t)x->inner * self->cell;
   int64_t sizes[FNZ_MAX_RANK];
-  const void *from;
-  void *to;
+  const void *cells;
+  void *out;
   if (g->rank && !flat)
     memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
   sizes[flat ? 0 : dim] = f->count;
   FNZ_TRY(fnzi_shape_add(call, g->dtype, flat ? 1 : g->rank, sizes, NULL));
   FNZ_TRY(fnzi_krn_array_allocate(call->ctx, call->outputs[0], false));
-  FNZ_TRY(fnzi_krn_dense_get(call, self, &from));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, g->dtype, &to));
-  move_slices(x, f, self->cell, from, to);
+  FNZ_TRY(fnzi_krn_dense_get(call, self, &cells));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, g->dtype, &out));
+  const char *from = cells;
+  char *to = out;
+  for (int64_t o = 0; o < x->outer; o++, from += (size_t)x->count * bytes) {
+    if (x->inner == 1)
+      fnzi_cpu_cells_pick(self->cell, to, from, f->first, f->count);
+    for (int64_t k = 0; x->inner != 1 && k < f->count; k++)
+      memcpy(to + (size_t)k * bytes, from + (size_t)f->first[k] * bytes, bytes);
+    to += (size_t)f->count * bytes;
+  }
   return FNZ_OK;
 }
 

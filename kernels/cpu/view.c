@@ -71,15 +71,6 @@ fnz_status fnzi_kernel_view(fnzi_krn_call *call) {
   return status;
 }
 
-/* The result as a row-major array of its own. */
-static fnz_status straighten(fnzi_krn_call *call, fnzi_krn_array *out) {
-  fnzi_krn_array *copy;
-  FNZ_TRY(row_major_copy(call, out, &copy));
-  fnz_status status = fnzi_krn_array_share(call->ctx, out, copy->storage, &copy->place);
-  fnzi_krn_array_release(call->ctx, copy);
-  return status;
-}
-
 fnz_status fnzi_kernel_scatter_view(fnzi_krn_call *call) {
   const fnz_op *through = fnzi_meta_view_written_by(call->op);
   bool counts = fnzi_view_counts_from_storage(fnzi_view_find(through));
@@ -88,8 +79,13 @@ fnz_status fnzi_kernel_scatter_view(fnzi_krn_call *call) {
   fnz_arg *args;
   fnzi_krn_window to, from;
   size_t count;
-  if (counts && !fnzi_is_contiguous(&out->place))
-    FNZ_TRY(straighten(call, out));
+  if (counts && !fnzi_is_contiguous(&out->place)) { /* it becomes row-major */
+    fnzi_krn_array *copy;
+    FNZ_TRY(row_major_copy(call, out, &copy));
+    fnz_status status = fnzi_krn_array_share(call->ctx, out, copy->storage, &copy->place);
+    fnzi_krn_array_release(call->ctx, copy);
+    FNZ_TRY(status);
+  }
   FNZ_TRY(fnzi_meta_view_args(&call->scratch, through, call->args, &args));
   FNZ_TRY(find_windows(call, through, args, &out->place, &windows, &count));
   fnzi_krn_array window = *out;
