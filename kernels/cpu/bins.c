@@ -11,10 +11,6 @@
 #include "kernels/cpu/bins_values.h"
 #undef VALUE
 
-static fnz_status bins_record(fnzi_krn_call *call, const fnzi_krn_formula *f) {
-  return call->record->formula(call->record->user, f);
-}
-
 /* --- histc ------------------------------------------------------------------------------- */
 static fnz_status check_range(const fnzi_krn_call *call, double low, double high) {
   if (isfinite(low) && isfinite(high) && low < high)
@@ -81,19 +77,6 @@ static fnz_status record_range(fnzi_krn_call *call, const fnzi_cpu_reals *x, int
   return FNZ_OK;
 }
 
-static fnz_status record_bins(fnzi_krn_call *call, const fnzi_cpu_reals *x, int64_t count,
-                              const fnzi_cpu_reals_out *y, int64_t bins) {
-  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
-  const void *range;
-  FNZ_TRY(record_range(call, x, count, &range));
-  fnzi_cpu_record_reals(&t, x, count);
-  fnzi_cpu_record_window(&t, FNZ_F64, 2, range);
-  fnzi_cpu_record_reals_out(&t, y, bins);
-  fnzi_cpu_record_integer(&t, count);
-  fnzi_cpu_record_integer(&t, bins);
-  return fnzi_cpu_record(call, &t, "bin", bins);
-}
-
 fnz_status fnzi_kernel_histc(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = self->geometry.dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
@@ -103,8 +86,17 @@ fnz_status fnzi_kernel_histc(fnzi_krn_call *call) {
   fnzi_cpu_reals_out y;
   FNZ_TRY(fnzi_cpu_reals_open(call, self, dtype, &x));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
-  if (call->record)
-    return record_bins(call, &x, count, &y, bins);
+  if (call->record) {
+    fnzi_cpu_recording t = {.f = {.nwindows = 0}};
+    const void *range;
+    FNZ_TRY(record_range(call, &x, count, &range));
+    fnzi_cpu_record_reals(&t, &x, count);
+    fnzi_cpu_record_window(&t, FNZ_F64, 2, range);
+    fnzi_cpu_record_reals_out(&t, &y, bins);
+    fnzi_cpu_record_integer(&t, count);
+    fnzi_cpu_record_integer(&t, bins);
+    return fnzi_cpu_record(call, &t, "bin", bins);
+  }
   FNZ_TRY(find_range(call, &x, count, &low, &high));
   for (int64_t k = 0; k < bins; k++)
     fnzi_cpu_real_put(&y, k, 0);
@@ -161,22 +153,18 @@ fnz_status fnzi_kernel_repeats(fnzi_krn_call *call) {
 }
 
 /* --- Places of triangles ----------------------------------------------------------------- */
-static fnz_status bins_record_places(fnzi_krn_call *call, const fnzi_meta_triangle *t,
-                                     int64_t count, const void *out) {
-  const int64_t integers[] = {t->rows, t->columns, t->offset, t->upper, count};
-  fnzi_cpu_recording recorded = {.f = {.nwindows = 0}};
-  fnzi_cpu_record_window(&recorded, FNZ_I64, 2 * count, out);
-  fnzi_cpu_record_integers(&recorded, integers, sizeof integers);
-  return fnzi_cpu_record(call, &recorded, "triangle_place", count);
-}
-
 fnz_status fnzi_kernel_triangle_places(fnzi_krn_call *call) {
   fnzi_meta_triangle t = fnzi_meta_triangle_of(call);
   int64_t count = call->outputs[0]->geometry.sizes[1], at = 0, first, last;
   void *out;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
-  if (call->record)
-    return bins_record_places(call, &t, count, out);
+  if (call->record) {
+    const int64_t integers[] = {t.rows, t.columns, t.offset, t.upper, count};
+    fnzi_cpu_recording recorded = {.f = {.nwindows = 0}};
+    fnzi_cpu_record_window(&recorded, FNZ_I64, 2 * count, out);
+    fnzi_cpu_record_integers(&recorded, integers, sizeof integers);
+    return fnzi_cpu_record(call, &recorded, "triangle_place", count);
+  }
   for (int64_t i = 0; i < t.rows; i++) {
     fnzi_meta_triangle_columns(&t, i, &first, &last);
     for (int64_t k = first; k < last; k++, at++) {
@@ -188,17 +176,6 @@ fnz_status fnzi_kernel_triangle_places(fnzi_krn_call *call) {
 }
 
 /* --- frexp ------------------------------------------------------------------------------- */
-static fnz_status record_fractions(fnzi_krn_call *call, const void *data, const void *fractions,
-                                   const void *exponents, int64_t count) {
-  fnzi_krn_window windows[3];
-  fnzi_krn_window_dense(&windows[0], FNZ_F64, 1, &count, data);
-  fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &count, fractions);
-  fnzi_krn_window_dense(&windows[2], FNZ_I32, 1, &count, exponents);
-  const fnzi_krn_formula f = {
-      .name = "fraction", .count = count, .windows = windows, .nwindows = 3, .nresults = 2};
-  return bins_record(call, &f);
-}
-
 /* fraction_of() of floats without a branch, so that loops of it become vectors. */
 static inline float fraction_of_float(float x, int32_t *exponent) {
   int32_t bits, scaled_bits;
@@ -259,8 +236,15 @@ fnz_status fnzi_kernel_frexp(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_open(call, self, dtype, &x));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &fractions));
   FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I32, &exponents));
-  if (call->record)
-    return record_fractions(call, x.d, fractions.d, exponents, count);
+  if (call->record) {
+    fnzi_krn_window windows[3];
+    fnzi_krn_window_dense(&windows[0], FNZ_F64, 1, &count, x.d);
+    fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &count, fractions.d);
+    fnzi_krn_window_dense(&windows[2], FNZ_I32, 1, &count, exponents);
+    const fnzi_krn_formula f = {
+        .name = "fraction", .count = count, .windows = windows, .nwindows = 3, .nresults = 2};
+    return call->record->formula(call->record->user, &f);
+  }
   bins_split(&x, &fractions, exponents, count);
   return FNZ_OK;
 }

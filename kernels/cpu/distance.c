@@ -1,6 +1,7 @@
 /* distance.c - distances between points: of two sets, and of all pairs of one. */
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/recording.h"
+#include "kernels/cpu/sizes.h"
 #include "kernels/rows/folds.h"
 
 #include <math.h>
@@ -47,10 +48,6 @@ typedef struct blocks {
   size_t cell;
 } blocks;
 
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static fnz_status make_blocks(fnzi_krn_call *call, const points *p, int64_t count, blocks *out) {
   void *room;
   int64_t rows = (count + FNZI_FOLD_BESIDE - 1) / FNZI_FOLD_BESIDE * p->length;
@@ -68,7 +65,7 @@ static const char *cell_at(const fnzi_cpu_reals *x, int64_t i) {
 static void fill_blocks(const blocks *b, const fnzi_cpu_reals *x, int64_t first) {
   int64_t strides[] = {FNZI_FOLD_BESIDE, 1}, from_strides[] = {1, b->length};
   for (int64_t j = 0; j < b->count; j += FNZI_FOLD_BESIDE) {
-    int64_t sizes[] = {b->length, least(b->count - j, FNZI_FOLD_BESIDE)};
+    int64_t sizes[] = {b->length, fnzi_cpu_least(b->count - j, FNZI_FOLD_BESIDE)};
     fnzi_krn_copy_cells(&(fnzi_krn_copy){2, sizes, b->data + (size_t)(j * b->length) * b->cell,
                                          strides, cell_at(x, first + j * b->length), from_strides,
                                          b->cell},
@@ -104,9 +101,9 @@ typedef struct part {
 /* `rows` points from point i on meet the others of a part. */
 static void run_rows(const points *p, const blocks *b, const part *of, int64_t i, char *to) {
   double found[FNZI_FOLD_MOST_ROWS * FNZI_FOLD_BESIDE];
-  int rows = (int)least(of->last - i, FNZI_FOLD_MOST_ROWS);
+  int rows = (int)fnzi_cpu_least(of->last - i, FNZI_FOLD_MOST_ROWS);
   for (int64_t j = of->other; j < of->last_other; j += FNZI_FOLD_BESIDE) {
-    size_t bytes = (size_t)least(of->last_other - j, FNZI_FOLD_BESIDE) * b->cell;
+    size_t bytes = (size_t)fnzi_cpu_least(of->last_other - j, FNZI_FOLD_BESIDE) * b->cell;
     distance_tile(p, i, rows, b, j, found);
     for (int r = 0; r < rows; r++)
       memcpy(to + (size_t)(r * b->count + j) * b->cell,
@@ -123,7 +120,7 @@ static fnz_status run_sets(fnzi_krn_call *call, const points *p, int64_t sets, i
   for (int64_t s = 0; s < sets; s++) {
     fill_blocks(&b, &p->b, s * others * p->length);
     for (int64_t j = 0; j < others; j += HELD) {
-      const part of = {s * each, (s + 1) * each, j, least(others, j + HELD)};
+      const part of = {s * each, (s + 1) * each, j, fnzi_cpu_least(others, j + HELD)};
       for (int64_t i = of.first; i < of.last; i += FNZI_FOLD_MOST_ROWS)
         run_rows(p, &b, &of, i, result_at(y, i * others));
     }
@@ -135,7 +132,7 @@ static fnz_status run_sets(fnzi_krn_call *call, const points *p, int64_t sets, i
 static void put_pairs(const fnzi_cpu_reals_out *y, int64_t count, int64_t k, int64_t j,
                       const char *found) {
   size_t cell = y->d ? sizeof *y->d : sizeof *y->f;
-  int64_t first = k + 1 > j ? k + 1 : j, end = least(count, j + FNZI_FOLD_BESIDE);
+  int64_t first = k + 1 > j ? k + 1 : j, end = fnzi_cpu_least(count, j + FNZI_FOLD_BESIDE);
   int64_t before = k * count - k * (k + 1) / 2 - k - 1;
   if (first < end)
     memcpy(result_at(y, before + first), found + (size_t)(first - j) * cell,
@@ -149,8 +146,8 @@ static fnz_status run_pairs(fnzi_krn_call *call, const points *p, int64_t count,
   FNZ_TRY(make_blocks(call, p, count, &b));
   fill_blocks(&b, &p->a, 0);
   for (int64_t j = 0; j < count; j += FNZI_FOLD_BESIDE)
-    for (int64_t i = 0; i < least(count, j + FNZI_FOLD_BESIDE); i += FNZI_FOLD_MOST_ROWS) {
-      int rows = (int)least(count - i, FNZI_FOLD_MOST_ROWS);
+    for (int64_t i = 0; i < fnzi_cpu_least(count, j + FNZI_FOLD_BESIDE); i += FNZI_FOLD_MOST_ROWS) {
+      int rows = (int)fnzi_cpu_least(count - i, FNZI_FOLD_MOST_ROWS);
       distance_tile(p, i, rows, &b, j, found);
       for (int r = 0; r < rows; r++)
         put_pairs(y, count, i + r, j, (char *)found + (size_t)(r * FNZI_FOLD_BESIDE) * b.cell);

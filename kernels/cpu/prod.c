@@ -84,21 +84,6 @@ static const struct {
              {FNZ_F32, FNZ_F32, f32_row}, {FNZ_F64, FNZ_F64, f64_row},
              {FNZ_C64, FNZ_C64, c64_row}, {FNZ_C128, FNZ_C128, c128_row}};
 
-/* The multiplied elements are neighbours in memory, as in eager. */
-static bool are_neighbours(const fnz_geometry *g, const bool *reduced) {
-  bool behind = true;
-  for (uint32_t i = 1; i < g->rank; i++)
-    behind = behind && (reduced[i] || !reduced[i - 1]);
-  return behind && fnzi_is_contiguous(g);
-}
-
-static bool are_all(const fnz_geometry *g, const bool *reduced) {
-  for (uint32_t i = 0; i < g->rank; i++)
-    if (!reduced[i])
-      return false;
-  return fnzi_is_dense(g);
-}
-
 /* Everything in the order of eager's memory. */
 static fnz_status make_all(fnzi_krn_call *call, const fnzi_krn_array *self, fnz_dtype dtype,
                            fnzi_cpu_rows *out) {
@@ -125,8 +110,12 @@ fnz_status fnzi_kernel_prod(fnzi_krn_call *call) {
   if (t == count)
     return fnzi_cpu_reduce_by(call, dtype == FNZ_BOOL ? FNZI_MODE_all : FNZI_MODE_prod);
   FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
-  bool all = are_all(&order, reduced);
-  bool in_lanes = all || are_neighbours(&order, reduced);
+  bool all = fnzi_is_dense(&order), are_neighbours = fnzi_is_contiguous(&order);
+  for (uint32_t i = 0; i < order.rank; i++) {
+    all = all && reduced[i];
+    are_neighbours = are_neighbours && (i == 0 || reduced[i] || !reduced[i - 1]);
+  }
+  bool in_lanes = all || are_neighbours; /* as in eager */
   const fnzi_fold *fold = in_lanes ? NULL : fnzi_cpu_fold_find(FNZI_FOLD_prod, dtype);
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, types[t].computes, &out));
   if (fold && fnzi_cpu_fold_columns(call, reduced, fold, dtype, out))

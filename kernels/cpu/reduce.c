@@ -42,23 +42,6 @@ static fnz_dtype extreme_dtype(fnz_dtype dtype) {
   return fnzi_cpu_fold_type(dtype, &type) ? dtype : fnzi_meta_point_class(dtype);
 }
 
-/* any and all ask whether elements are true, sums and products are computed in the type of their
- * class. */
-static fnz_dtype folded_dtype(const fnzi_krn_call *call, fnzi_krn_mode mode) {
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
-  if (mode == FNZI_MODE_any || mode == FNZI_MODE_all)
-    return FNZ_BOOL;
-  bool computes = mode == FNZI_MODE_sum || mode == FNZI_MODE_prod;
-  return computes ? fnzi_meta_point_class(dtype) : extreme_dtype(dtype);
-}
-
-/* The cell has the dtype of a class. */
-static bool is_nan(fnz_dtype class_dtype, const void *cell) {
-  if (class_dtype == FNZ_F32)
-    return isnan(*(const float *)cell);
-  return class_dtype == FNZ_F64 && isnan(*(const double *)cell);
-}
-
 void fnzi_cpu_overall_nan(fnz_dtype dtype, void *out) {
   uint64_t ones = UINT64_MAX;
   float single = copysignf(NAN, -1);
@@ -83,7 +66,10 @@ static void reduce_forget_payload(nan_kind kind, fnz_dtype dtype, fnz_dtype clas
                                   void *out) {
   static const double nan = NAN;
   _Alignas(8) unsigned char cell[8];
-  if (kind == NAN_PASSES || !is_nan(class_dtype, out))
+  if (kind == NAN_PASSES)
+    return;
+  if (class_dtype == FNZ_F32 ? !isnan(*(const float *)out)
+                             : class_dtype != FNZ_F64 || !isnan(*(const double *)out))
     return;
   fnzi_krn_convert_one(class_dtype, out, FNZ_F64, &nan);
   if (kind == NAN_LINED_UP)
@@ -92,13 +78,19 @@ static void reduce_forget_payload(nan_kind kind, fnz_dtype dtype, fnz_dtype clas
   fnzi_krn_convert_one(class_dtype, out, dtype, cell);
 }
 
+/* any and all ask whether elements are true, sums and products are computed in the type of their
+ * class. */
 fnz_status fnzi_cpu_reduce_by(fnzi_krn_call *call, fnzi_krn_mode mode) {
-  fnz_dtype dtype = folded_dtype(call, mode);
-  const fnzi_fold *fold = reduce_find_reduction((uint8_t)mode, dtype);
+  fnz_dtype own = call->outputs[0]->place.dtype, dtype = extreme_dtype(own);
   nan_kind kind = nan_of((uint8_t)mode);
   int64_t count = fnzi_krn_array_numel(call->outputs[0]);
   bool reduced[FNZ_MAX_RANK];
   void *out;
+  if (mode == FNZI_MODE_any || mode == FNZI_MODE_all)
+    dtype = FNZ_BOOL;
+  else if (mode == FNZI_MODE_sum || mode == FNZI_MODE_prod)
+    dtype = fnzi_meta_point_class(own);
+  const fnzi_fold *fold = reduce_find_reduction((uint8_t)mode, dtype);
   if (!fold)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
                                 "there is no kernel for element type %s", fnzi_dtype(dtype)->name);
@@ -106,8 +98,7 @@ fnz_status fnzi_cpu_reduce_by(fnzi_krn_call *call, fnzi_krn_mode mode) {
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));
   fnzi_cpu_fold(call, reduced, fold, dtype, out);
   for (int64_t i = 0; kind != NAN_PASSES && i < count; i++)
-    reduce_forget_payload(kind, call->outputs[0]->place.dtype, dtype,
-                          (char *)out + (size_t)i * fnzi_dtype(dtype)->bytes);
+    reduce_forget_payload(kind, own, dtype, (char *)out + (size_t)i * fnzi_dtype(dtype)->bytes);
   return FNZ_OK;
 }
 
@@ -236,18 +227,6 @@ static const struct {
 #define SCAN_ENTRY(name, dtype, T, step) {FNZI_MODE_##name, FNZ_##dtype, cum##name##_##dtype},
     SCAN_ROWS(SCAN_ENTRY)};
 
-static scan_fn *find_scan(uint8_t fold, fnz_dtype dtype) {
-  for (size_t i = 0; i < sizeof scans / sizeof *scans; i++)
-    if (scans[i].fold == fold && scans[i].dtype == dtype)
-      return scans[i].run;
-  return NULL;
-}
-
-/* f32 accumulates in double, the 16-bit floats in f32, as eager does. */
-static fnz_dtype scan_dtype(fnz_dtype out) {
-  return out == FNZ_F32 ? FNZ_F64 : out == FNZ_C64 ? FNZ_C128 : fnzi_meta_point_class(out);
-}
-
 typedef struct scan {
   scan_fn *run;
   int64_t length;
@@ -332,29 +311,31 @@ static fnz_status scan_as_they_lie(const scan_lying *by, fnzi_krn_call *call, in
   return FNZ_OK;
 }
 
-static int64_t size_behind(const fnz_geometry *g, const bool *along) {
-  int64_t inner = 1;
-  for (uint32_t d = g->rank; d-- > 0 && !along[d];)
-    inner *= g->sizes[d];
-  return inner;
-}
-
+/* f32 accumulates in double, the 16-bit floats in f32, as eager does. */
 fnz_status fnzi_kernel_scan(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
-  fnz_dtype dtype = scan_dtype(out->place.dtype);
+  fnz_dtype own = out->place.dtype;
+  fnz_dtype dtype = own == FNZ_F32   ? FNZ_F64
+                    : own == FNZ_C64 ? FNZ_C128
+                                     : fnzi_meta_point_class(own);
   bool along[FNZ_MAX_RANK];
-  scan s = {.run = find_scan(call->row->mode, dtype), .length = 1};
+  scan s = {.length = 1};
+  int64_t inner = 1;
+  for (size_t i = 0; i < sizeof scans / sizeof *scans; i++)
+    if (scans[i].fold == (fnzi_krn_mode)call->row->mode && scans[i].dtype == dtype)
+      s.run = scans[i].run;
   if (!s.run)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                                "there is no kernel for element type %s",
-                                fnzi_dtype(out->place.dtype)->name);
+                                "there is no kernel for element type %s", fnzi_dtype(own)->name);
   if (fnzi_krn_array_numel(out) == 0)
     return FNZ_OK;
   FNZ_TRY(fnzi_krn_round_input(call));
   FNZ_TRY(fnzi_meta_reduced_dims(call, along));
   for (uint32_t d = 0; d < out->place.rank; d++)
     s.length *= along[d] ? out->place.sizes[d] : 1;
+  for (uint32_t d = out->place.rank; d-- > 0 && !along[d];)
+    inner *= out->place.sizes[d];
   const scan_lying *by = find_lying(call);
-  return by ? scan_as_they_lie(by, call, s.length, size_behind(&out->place, along))
+  return by ? scan_as_they_lie(by, call, s.length, inner)
             : fnzi_cpu_rows_change(call, along, dtype, scan_row, &s);
 }

@@ -20,12 +20,6 @@ typedef struct slices {
   double order, limit;
 } slices;
 
-static double magnitude(const slices *s, int64_t at) {
-  if (s->parts == 2)
-    return hypot(fnzi_cpu_real_at(&s->x, 2 * at), fnzi_cpu_real_at(&s->x, 2 * at + 1));
-  return fabs(fnzi_cpu_real_at(&s->x, at));
-}
-
 /* Floats side by side. */
 static bool is_dense(const slices *s) {
   return s->x.f && s->out.f && s->parts == 1 && (s->outer == 1 || s->inner % FNZI_ROW_LANES == 0);
@@ -40,8 +34,13 @@ static double norm_of(const slices *s, int64_t slice) {
     return norm_finished(fnzi_row_total(&sums), order);
   }
   for (int64_t o = 0; o < s->outer; o++)
-    for (int64_t i = 0; i < s->inner; i++)
-      norm = norm_joined(norm, magnitude(s, (o * s->count + slice) * s->inner + i), order);
+    for (int64_t i = 0; i < s->inner; i++) {
+      int64_t at = (o * s->count + slice) * s->inner + i;
+      double size = s->parts == 2 ? hypot(fnzi_cpu_real_at(&s->x, 2 * at),
+                                          fnzi_cpu_real_at(&s->x, 2 * at + 1))
+                                  : fabs(fnzi_cpu_real_at(&s->x, at));
+      norm = norm_joined(norm, size, order);
+    }
   return norm_finished(norm, order);
 }
 

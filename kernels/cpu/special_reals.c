@@ -146,11 +146,13 @@ void fnzi_cpu_rows_spread(const fnzi_krn_call *call, int64_t count, int64_t cell
   fnzi_krn_share(is_worth ? call->team : NULL, count, body, user);
 }
 
-/* The row-major index of element (kept dims..., reduced dims...) of the permuted order. */
-static uint32_t reals_permute(const fnz_geometry *g, const bool *reduced, int64_t *sizes,
-                              int64_t *strides, fnzi_cpu_reduced *out) {
-  int64_t plain[FNZ_MAX_RANK];
+/* Row-major `out->reals` in the order of the rows: kept dimensions, then reduced ones. */
+static fnz_status arrange(fnzi_krn_call *call, const fnz_geometry *g, fnzi_cpu_reduced *out) {
+  bool reduced[FNZ_MAX_RANK] = {false};
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], plain[FNZ_MAX_RANK];
   uint32_t rank = 0;
+  fnzi_cpu_reals_out moved;
+  FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
   fnzi_contiguous_strides(g->sizes, g->rank, plain);
   out->rows = out->length = 1;
   for (int pass = 0; pass < 2; pass++)
@@ -161,16 +163,6 @@ static uint32_t reals_permute(const fnz_geometry *g, const bool *reduced, int64_
       sizes[rank] = g->sizes[i];
       strides[rank++] = plain[i];
     }
-  return rank;
-}
-
-/* Row-major `out->reals` in the order of the rows. */
-static fnz_status arrange(fnzi_krn_call *call, const fnz_geometry *g, fnzi_cpu_reduced *out) {
-  bool reduced[FNZ_MAX_RANK] = {false};
-  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], plain[FNZ_MAX_RANK];
-  fnzi_cpu_reals_out moved;
-  FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
-  uint32_t rank = reals_permute(g, reduced, sizes, strides, out);
   fnzi_contiguous_strides(sizes, rank, plain);
   if (rank == 0 || memcmp(plain, strides, rank * sizeof *plain) == 0)
     return FNZ_OK;
@@ -194,10 +186,6 @@ fnz_status fnzi_cpu_reduced_open(fnzi_krn_call *call, fnzi_cpu_reduced *out) {
   return arrange(call, &x->geometry, out);
 }
 
-static float reals_part_of(const float *z, fnzi_cpu_part part) {
-  return part == FNZI_PART_REAL ? z[0] : part == FNZI_PART_IMAGINARY ? z[1] : hypotf(z[0], z[1]);
-}
-
 fnz_status fnzi_cpu_reduced_open_part(fnzi_krn_call *call, fnzi_cpu_part part,
                                       fnzi_cpu_reduced *out) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
@@ -207,8 +195,12 @@ fnz_status fnzi_cpu_reduced_open_part(fnzi_krn_call *call, fnzi_cpu_part part,
   out->dtype = FNZ_F32;
   FNZ_TRY(fnzi_krn_dense_get_as(call, x, FNZ_C64, &data));
   FNZ_TRY(fnzi_cpu_reals_scratch(call, FNZ_F32, count, &parts));
-  for (int64_t i = 0; i < count; i++)
-    parts.f[i] = reals_part_of((const float *)data + 2 * i, part);
+  for (int64_t i = 0; i < count; i++) {
+    const float *z = (const float *)data + 2 * i;
+    parts.f[i] = part == FNZI_PART_REAL        ? z[0]
+                 : part == FNZI_PART_IMAGINARY ? z[1]
+                                               : hypotf(z[0], z[1]);
+  }
   out->reals = fnzi_cpu_reals_read(&parts);
   return arrange(call, &x->geometry, out);
 }

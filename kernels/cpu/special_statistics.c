@@ -141,21 +141,17 @@ void fnzi_cpu_vector_norm_row(const fnzi_meta_row_code *code, const void *x, int
 }
 
 /* --- Kernels ----------------------------------------------------------------------------- */
-static fnz_status open_parts(fnzi_krn_call *call, reduction *r, fnzi_cpu_part part) {
-  r->is_complex = part == FNZI_PART_REAL;
-  FNZ_TRY(fnzi_cpu_reduced_open_part(call, part, &r->x));
-  if (r->is_complex)
-    FNZ_TRY(fnzi_cpu_reduced_open_part(call, FNZI_PART_IMAGINARY, &r->imaginary));
-  return FNZ_OK;
-}
-
 /* `part` says what is taken of complex numbers; of the real ones a second time, the imaginary. */
 static fnz_status statistics_run(fnzi_krn_call *call, reduction *r, fnzi_cpu_part part,
                                  fnzi_share_fn *row) {
-  if (fnzi_is_complex(fnzi_krn_call_geometry(call, 0)->dtype))
-    FNZ_TRY(open_parts(call, r, part));
+  bool has_parts = fnzi_is_complex(fnzi_krn_call_geometry(call, 0)->dtype);
+  r->is_complex = has_parts && part == FNZI_PART_REAL;
+  if (has_parts)
+    FNZ_TRY(fnzi_cpu_reduced_open_part(call, part, &r->x));
   else
     FNZ_TRY(fnzi_cpu_reduced_open(call, &r->x));
+  if (r->is_complex)
+    FNZ_TRY(fnzi_cpu_reduced_open_part(call, FNZI_PART_IMAGINARY, &r->imaginary));
   r->all = r->x.length == fnzi_krn_array_numel(fnzi_krn_call_input(call, 0));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, r->x.dtype, &r->out));
   if (call->noutputs > 1)

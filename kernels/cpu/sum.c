@@ -246,33 +246,21 @@ static bool runs_outside(const dim *a, const dim *b) {
   return a->eager != b->eager ? a->eager > b->eager : a->size > b->size;
 }
 
-static void sort_dims(plan *p) {
-  for (uint32_t i = 1; i < p->rank; i++)
-    for (uint32_t j = i; j > 0 && runs_outside(&p->dims[j - 1], &p->dims[j]); j--) {
-      dim t = p->dims[j];
-      p->dims[j] = p->dims[j - 1];
-      p->dims[j - 1] = t;
-    }
-}
-
 /* The decision which dimensions count as one fixes the order of adding up, so it depends on the
  * eager order only. */
-static bool joins(const dim *inner, const dim *outer) {
-  return outer->eager == inner->eager * inner->size && outer->out == inner->out * inner->size &&
-         (outer->out == 0) == (inner->out == 0);
-}
-
 static void join_dims(plan *p) {
   uint32_t kept = 0;
   for (uint32_t i = 1; i < p->rank; i++) {
-    dim *inner = &p->dims[kept];
-    bool apart = p->dims[i].in != inner->in * inner->size;
-    if (!joins(inner, &p->dims[i]) || (p->eager && apart)) {
-      p->dims[++kept] = p->dims[i];
+    dim *inner = &p->dims[kept], *outer = &p->dims[i];
+    bool apart = outer->in != inner->in * inner->size;
+    bool joins = outer->eager == inner->eager * inner->size &&
+                 outer->out == inner->out * inner->size && (outer->out == 0) == (inner->out == 0);
+    if (!joins || (p->eager && apart)) {
+      p->dims[++kept] = *outer;
       continue;
     }
     p->has_gaps = p->has_gaps || apart;
-    inner->size *= p->dims[i].size;
+    inner->size *= outer->size;
   }
   p->rank = p->rank ? kept + 1 : 0;
 }
@@ -287,7 +275,12 @@ static void plan_dims(plan *p, const fnz_geometry *eager, const int64_t *in, con
   for (uint32_t i = eager->rank; i-- > 0;)
     if (eager->sizes[i] != 1)
       p->dims[p->rank++] = (dim){eager->sizes[i], eager->strides[i], in[i], out[i]};
-  sort_dims(p);
+  for (uint32_t i = 1; i < p->rank; i++)
+    for (uint32_t j = i; j > 0 && runs_outside(&p->dims[j - 1], &p->dims[j]); j--) {
+      dim t = p->dims[j];
+      p->dims[j] = p->dims[j - 1];
+      p->dims[j - 1] = t;
+    }
   if (p->rank && p->dims[0].out != 0) {
     memmove(&p->dims[1], &p->dims[0], p->rank++ * sizeof *p->dims);
     p->dims[0] = (dim){1, 0, 0, 0};
@@ -495,14 +488,6 @@ static bool is_of_rows(const plan *p) {
   return p->rank == 2 && p->dims[1].out != 0 && sum_choose(p, &p->dims[0], &p->dims[1]) == ROWS;
 }
 
-/* Halves that lie in rows as they are summed. */
-static bool takes_halves(const fnzi_krn_array *self, const plan *p) {
-  static const dim one = {1, 0, 0, 0};
-  if (self->place.dtype != p->rounds || !p->rank || p->has_gaps || p->dims[0].in != 1)
-    return false;
-  return sum_choose(p, &p->dims[0], p->rank > 1 ? &p->dims[1] : &one) == ROWS;
-}
-
 /* As float_walk() and float_plane(). */
 static void half_walk(const plan *p, const uint16_t *x, float *out) {
   int64_t rows = 1;
@@ -520,8 +505,9 @@ static void half_walk(const plan *p, const uint16_t *x, float *out) {
   }
 }
 
-/* False: they do not lie so. */
+/* Halves that lie in rows as they are summed; *done is false if they do not. */
 static fnz_status sum_halves(fnzi_krn_call *call, const bool *reduced, bool *done) {
+  static const dim one = {1, 0, 0, 0};
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   int64_t ordered[FNZ_MAX_RANK];
   const fnz_geometry order = fnzi_krn_array_ordered(self, ordered);
@@ -531,7 +517,8 @@ static fnz_status sum_halves(fnzi_krn_call *call, const bool *reduced, bool *don
             .eager = self->eager};
   void *out;
   plan_dims(&p, &order, self->place.strides, reduced);
-  *done = takes_halves(self, &p);
+  *done = self->place.dtype == p.rounds && p.rank && !p.has_gaps && p.dims[0].in == 1 &&
+          sum_choose(&p, &p.dims[0], p.rank > 1 ? &p.dims[1] : &one) == ROWS;
   if (!*done)
     return FNZ_OK;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F32, &out));

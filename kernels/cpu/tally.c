@@ -227,33 +227,28 @@ static bool same_numbers(fnz_dtype dtype, const void *a, const void *b, int64_t 
   return true;
 }
 
-/* True before each element is looked at. */
-static fnz_status record_equal(fnzi_krn_call *call, fnz_dtype common, const void *x, const void *y,
-                               int64_t count) {
-  const fnz_arg truth = {.tag = FNZ_ARG_BOOL, .u.i = 1};
-  const fnzi_krn_array *out = call->outputs[0];
-  const int64_t all = common == FNZ_C128 ? 2 * count : count;
+fnz_status fnzi_kernel_equal(fnzi_krn_call *call) {
+  const fnzi_krn_array *a = fnzi_krn_call_input(call, 0), *b = fnzi_krn_call_input(call, 1),
+                       *out = call->outputs[0];
+  fnz_arg answer = {.tag = FNZ_ARG_BOOL, .u.i = 0};
+  fnz_dtype common = widest_of(fnzi_promote(a->place.dtype, b->place.dtype));
+  const int64_t count = fnzi_krn_array_numel(a), all = common == FNZ_C128 ? 2 * count : count;
+  const void *x, *y;
+  if (!fnzi_same_sizes(&a->place, &b->place))
+    return fnzi_krn_array_fill(call, out, &answer);
+  FNZ_TRY(fnzi_krn_dense_get_as(call, a, common, &x));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, b, common, &y));
+  if (!call->record) {
+    answer.u.i = same_numbers(common, x, y, count);
+    return fnzi_krn_array_fill(call, out, &answer);
+  }
   fnz_dtype dtype = common == FNZ_I64 ? FNZ_I64 : FNZ_F64;
   fnzi_cpu_recording t = {.f = {.nwindows = 0}};
   fnzi_cpu_record_window(&t, dtype, all, x);
   fnzi_cpu_record_window(&t, dtype, all, y);
   fnzi_cpu_record_window(&t, FNZ_BOOL, 1, fnzi_krn_array_data(out));
   fnzi_cpu_record_integer(&t, common == FNZ_I64);
-  FNZ_TRY(fnzi_krn_array_fill(call, out, &truth));
+  answer.u.i = 1; /* before each element is looked at */
+  FNZ_TRY(fnzi_krn_array_fill(call, out, &answer));
   return fnzi_cpu_record(call, &t, "differs", all);
-}
-
-fnz_status fnzi_kernel_equal(fnzi_krn_call *call) {
-  const fnzi_krn_array *a = fnzi_krn_call_input(call, 0), *b = fnzi_krn_call_input(call, 1);
-  fnz_arg answer = {.tag = FNZ_ARG_BOOL, .u.i = 0};
-  fnz_dtype common = widest_of(fnzi_promote(a->place.dtype, b->place.dtype));
-  const void *x, *y;
-  if (fnzi_same_sizes(&a->place, &b->place)) {
-    FNZ_TRY(fnzi_krn_dense_get_as(call, a, common, &x));
-    FNZ_TRY(fnzi_krn_dense_get_as(call, b, common, &y));
-    if (call->record)
-      return record_equal(call, common, x, y, fnzi_krn_array_numel(a));
-    answer.u.i = same_numbers(common, x, y, fnzi_krn_array_numel(a));
-  }
-  return fnzi_krn_array_fill(call, call->outputs[0], &answer);
 }
