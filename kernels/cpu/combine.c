@@ -15,17 +15,6 @@ static void next_places(int64_t *places, int64_t r, int64_t n, bool again) {
     places[i] = places[i - 1] + apart;
 }
 
-static fnz_status combine_record(fnzi_krn_call *call, const void *from, const void *to, int64_t n,
-                                 int64_t r, bool again) {
-  const int64_t count = fnzi_krn_array_numel(call->outputs[0]), integers[] = {n, r, again};
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
-  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
-  fnzi_cpu_record_window(&t, dtype, n, from);
-  fnzi_cpu_record_window(&t, dtype, count, to);
-  fnzi_cpu_record_integers(&t, integers, sizeof integers);
-  return fnzi_cpu_record(call, &t, "taken", count);
-}
-
 fnz_status fnzi_kernel_combinations(fnzi_krn_call *call) {
   fnzi_krn_array *out = call->outputs[0];
   int64_t r = fnzi_krn_named_int(call, "r", 2),
@@ -37,8 +26,14 @@ fnz_status fnzi_kernel_combinations(fnzi_krn_call *call) {
     return FNZ_OK;
   FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 0), &from));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, out->place.dtype, &to));
-  if (call->record)
-    return combine_record(call, from, to, n, r, again);
+  if (call->record) {
+    const int64_t count = fnzi_krn_array_numel(out), integers[] = {n, r, again};
+    fnzi_cpu_recording t = {.f = {.nwindows = 0}};
+    fnzi_cpu_record_window(&t, out->place.dtype, n, from);
+    fnzi_cpu_record_window(&t, out->place.dtype, count, to);
+    fnzi_cpu_record_integers(&t, integers, sizeof integers);
+    return fnzi_cpu_record(call, &t, "taken", count);
+  }
   FNZI_NEW(&call->scratch, (size_t)r, &places);
   for (int64_t k = 0; k < r; k++)
     places[k] = again ? 0 : k;

@@ -56,27 +56,13 @@ static fnz_status create_record(fnzi_krn_call *call, const char *name, fnz_dtype
   return fnzi_cpu_record(call, &t, name, count);
 }
 
-/* Halves of range. */
-static bool is_single_range(const fnzi_krn_call *call, fnz_dtype dtype) {
-  return (dtype == FNZ_F16 || dtype == FNZ_BF16) && call->row->mode == FNZI_MODE_range;
-}
-
-static void create_fill_line(fnz_dtype dtype, void *data, int64_t count, const int64_t *integers,
-                             const double *numbers) {
-  for (int64_t i = 0; i < count; i++)
-    if (dtype == FNZ_I64)
-      ((int64_t *)data)[i] = line_integer(integers[0], integers[1], i);
-    else if (dtype == FNZ_F64)
-      ((double *)data)[i] = line_double(numbers[0], numbers[1], i);
-    else
-      ((float *)data)[i] = line_single((float)numbers[0], (float)numbers[1], i);
-}
-
 fnz_status fnzi_kernel_arange(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
-  fnz_dtype dtype = fnzi_is_integer(out->place.dtype)         ? FNZ_I64
-                    : is_single_range(call, out->place.dtype) ? FNZ_F32
-                                                              : FNZ_F64;
+  const fnz_dtype own = out->place.dtype;
+  const bool is_half = own == FNZ_F16 || own == FNZ_BF16;
+  fnz_dtype dtype = fnzi_is_integer(own)                            ? FNZ_I64
+                    : is_half && call->row->mode == FNZI_MODE_range ? FNZ_F32
+                                                                    : FNZ_F64;
   const int64_t integers[] = {fnzi_krn_named_int(call, "start", 0),
                               fnzi_krn_named_int(call, "step", 1)};
   const double numbers[4] = {fnzi_krn_named_float(call, "start", 0),
@@ -86,7 +72,14 @@ fnz_status fnzi_kernel_arange(fnzi_krn_call *call) {
   if (call->record)
     return create_record(call, dtype == FNZ_I64 ? "line_integer" : "line", dtype, data, integers,
                          numbers);
-  create_fill_line(dtype, data, fnzi_krn_array_numel(out), integers, numbers);
+  const int64_t count = fnzi_krn_array_numel(out);
+  for (int64_t i = 0; i < count; i++)
+    if (dtype == FNZ_I64)
+      ((int64_t *)data)[i] = line_integer(integers[0], integers[1], i);
+    else if (dtype == FNZ_F64)
+      ((double *)data)[i] = line_double(numbers[0], numbers[1], i);
+    else
+      ((float *)data)[i] = line_single((float)numbers[0], (float)numbers[1], i);
   return FNZ_OK;
 }
 

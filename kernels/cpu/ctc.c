@@ -27,13 +27,6 @@ static double log_sum(double a, double b, double c) {
   return log(exp(a - most) + exp(b - most) + exp(c - most)) + most;
 }
 
-/* A state is reached from itself and the one before, and over a blank from another label. */
-static double reached(const sequence *q, const double *before, int64_t state) {
-  bool jumps = state > 1 && label(q, state) != label(q, state - 2);
-  return log_sum(before[state], state > 0 ? before[state - 1] : -INFINITY,
-                 jumps ? before[state - 2] : -INFINITY);
-}
-
 /* Minus the logarithm of how likely the target is; the last state may be its last label. */
 static double likelihood(const sequence *q) {
   if (q->steps == 0)
@@ -42,8 +35,14 @@ static double likelihood(const sequence *q) {
     q->alpha[state] = q->x[label(q, state)];
   for (int64_t t = 1; t < q->steps; t++) {
     double *now = q->alpha + t * q->width;
-    for (int64_t state = 0; state < q->states; state++)
-      now[state] = reached(q, now - q->width, state) + q->x[t * q->stride + label(q, state)];
+    for (int64_t state = 0; state < q->states; state++) {
+      /* It is reached from itself and the one before, and over a blank from another label. */
+      const double *before = now - q->width + state;
+      bool jumps = state > 1 && label(q, state) != label(q, state - 2);
+      double all =
+          log_sum(before[0], state > 0 ? before[-1] : -INFINITY, jumps ? before[-2] : -INFINITY);
+      now[state] = all + q->x[t * q->stride + label(q, state)];
+    }
   }
   const double *last = q->alpha + (q->steps - 1) * q->width + q->states - 1;
   return -log_sum(last[0], q->states > 1 ? last[-1] : -INFINITY, -INFINITY);
@@ -139,14 +138,6 @@ typedef struct flow {
   int64_t labels;
 } flow;
 
-/* How likely the rest of the target is from each state of the last step on, that step included. */
-static void begin_beta(const flow *f) {
-  const sequence *q = f->q;
-  const double *x = q->x + (q->steps - 1) * q->stride;
-  for (int64_t state = 0; state < q->states; state++)
-    f->beta[state] = state + 2 >= q->states ? x[label(q, state)] : -INFINITY;
-}
-
 /* From step t + 1 to t: a state leads to itself, the next, and over a blank to another label. Lower
  * states are written first, which no others read. */
 static void step_beta(const flow *f, int64_t t) {
@@ -174,11 +165,15 @@ static void put_step(const flow *f, int64_t t) {
   }
 }
 
+/* From the last step back; beta: how likely the rest of the target is from each state of a step on,
+ * that step included. */
 static void flow_back(const flow *f) {
-  for (int64_t t = f->q->steps - 1; t >= 0; t--) {
-    if (t == f->q->steps - 1)
-      begin_beta(f);
-    else
+  const sequence *q = f->q;
+  const int64_t last = q->steps - 1;
+  for (int64_t state = 0; last >= 0 && state < q->states; state++)
+    f->beta[state] = state + 2 >= q->states ? q->x[last * q->stride + label(q, state)] : -INFINITY;
+  for (int64_t t = last; t >= 0; t--) {
+    if (t < last)
       step_beta(f, t);
     put_step(f, t);
   }

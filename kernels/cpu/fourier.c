@@ -168,15 +168,6 @@ static void transform_block(const void *user, int64_t i, int thread) {
 }
 
 /* --- One dimension ----------------------------------------------------------------------- */
-/* Lines side by side are worth it while two blocks stay near, and to fill the first passes. Rows
- * that fill them one by one may stay nearer. */
-static int64_t lanes_for(const lines *l, int64_t points) {
-  enum { WORTH_LANES = 3, NEAR_POINTS = 8192, NEAR_ROWS = 128 };
-  bool are_rows = l->plan.twiddles && l->from_step <= 2 && l->to_step <= 2;
-  return l->count >= WORTH_LANES && points <= (are_rows ? NEAR_ROWS : NEAR_POINTS) ? FNZI_FFT_LANES
-                                                                                   : 1;
-}
-
 /* Orders the dimensions of lines so that lines that are adjacent in the input come one after
  * another. */
 static void lines_order(lines *l, uint32_t rank, const int64_t *sizes, uint32_t along) {
@@ -203,6 +194,7 @@ static void lines_order(lines *l, uint32_t rank, const int64_t *sizes, uint32_t 
  * the sizes of the other dimensions. */
 static fnz_status lines_plan(fnzi_krn_call *call, lines *l, uint32_t rank, const int64_t *sizes,
                              uint32_t along) {
+  enum { WORTH_LANES = 3, NEAR_POINTS = 8192, NEAR_ROWS = 128 };
   enum { LINE = 8, APART = 200 }; /* parts of a power of two would lie at the same places */
   void *memory;
   int64_t points = l->length;
@@ -217,17 +209,16 @@ static fnz_status lines_plan(fnzi_krn_call *call, lines *l, uint32_t rank, const
   }
   FNZ_TRY(fnzi_cpu_fft_plan_make(call, points, roots, &l->plan));
   points = l->plan.points > points + 1 ? l->plan.points : points + 1;
-  l->lanes = lanes_for(l, points);
+  /* Lines side by side are worth it while two blocks stay near, and to fill the first passes. Rows
+   * that fill them one by one may stay nearer. */
+  bool are_rows = l->plan.twiddles && l->from_step <= 2 && l->to_step <= 2;
+  bool are_near = points <= (are_rows ? NEAR_ROWS : NEAR_POINTS);
+  l->lanes = l->count >= WORTH_LANES && are_near ? FNZI_FFT_LANES : 1;
   l->room = (points * l->lanes + APART) / LINE * LINE + LINE;
   int64_t rooms = 4 * l->room * fnzi_cpu_lanes(call) + LINE;
   FNZ_TRY(fnzi_krn_scratch_take(call, rooms, sizeof(double), &memory));
   l->memory = (double *)memory + (LINE - (int64_t)((uintptr_t)memory / sizeof(double) % LINE));
   return FNZ_OK;
-}
-
-static void lines_run(fnzi_krn_call *call, lines *l) {
-  fnzi_cpu_rows_spread(call, (l->count + l->lanes - 1) / l->lanes, l->plan.points * l->lanes,
-                       transform_block, l);
 }
 
 /* --- The operators ----------------------------------------------------------------------- */
@@ -267,26 +258,12 @@ static ends ends_of_array(const fnzi_krn_array *a) {
   return ends_of(a->place.dtype, a->place.rank, a->place.strides, fnzi_krn_array_data(a));
 }
 
-/* Room for complex doubles of these sizes. Rows of a power of two would lie at the same places of a
- * cache. */
-static fnz_status make_between(fnzi_krn_call *call, work *w) {
-  enum { NEAR = 64, APART = 8 };
-  int64_t strides[FNZ_MAX_RANK], count = 1;
-  void *data;
-  for (uint32_t d = w->asked.rank; d-- > 0;) {
-    strides[d] = count;
-    count *= w->sizes[d];
-    if (d + 1 == w->asked.rank && w->sizes[d] % NEAR == 0)
-      count += APART;
-  }
-  FNZ_TRY(fnzi_krn_scratch_take(call, count, 2 * sizeof(double), &data));
-  w->between = ends_of(FNZ_C128, w->asked.rank, strides, data);
-  return FNZ_OK;
-}
-
+/* If there is something between, with room for complex doubles of an image. Rows of a power of two
+ * would lie at the same places of a cache. */
 static fnz_status open_work(fnzi_krn_call *call, const int64_t *sizes, work *w) {
-  enum { LARGE = 1 << 14 };
-  int64_t points = 1;
+  enum { LARGE = 1 << 14, NEAR = 64, APART = 8 };
+  int64_t strides[FNZ_MAX_RANK], points = 1, count = 1;
+  void *data;
   for (uint32_t d = 0; d < w->asked.rank; d++)
     w->sizes[d] = 1, w->images[d] = sizes[d];
   for (size_t i = 0; i < w->asked.count; i++) {
@@ -297,7 +274,17 @@ static fnz_status open_work(fnzi_krn_call *call, const int64_t *sizes, work *w) 
   for (uint32_t d = 0; d < w->asked.rank && (points < LARGE || w->asked.count == 1); d++)
     w->sizes[d] = sizes[d], w->images[d] = 1;
   FNZI_NEW(&call->scratch, w->asked.count, &w->steps);
-  return w->asked.count > 1 ? make_between(call, w) : FNZ_OK;
+  if (w->asked.count < 2)
+    return FNZ_OK;
+  for (uint32_t d = w->asked.rank; d-- > 0;) {
+    strides[d] = count;
+    count *= w->sizes[d];
+    if (d + 1 == w->asked.rank && w->sizes[d] % NEAR == 0)
+      count += APART;
+  }
+  FNZ_TRY(fnzi_krn_scratch_take(call, count, 2 * sizeof(double), &data));
+  w->between = ends_of(FNZ_C128, w->asked.rank, strides, data);
+  return FNZ_OK;
 }
 
 /* Adds a transform along the dimension that was asked for as number i; `l` has its kind and sizes.
@@ -336,8 +323,11 @@ static void run_work(fnzi_krn_call *call, work *w) {
   for (int64_t i = 0; i < count; i++) {
     w->steps[0].from.data = image_at(w, &w->from, i);
     w->steps[w->count - 1].to.data = image_at(w, &w->to, i);
-    for (size_t k = 0; k < w->count; k++)
-      lines_run(call, &w->steps[k]);
+    for (size_t k = 0; k < w->count; k++) {
+      const lines *l = &w->steps[k];
+      fnzi_cpu_rows_spread(call, (l->count + l->lanes - 1) / l->lanes, l->plan.points * l->lanes,
+                           transform_block, l);
+    }
   }
 }
 

@@ -7,13 +7,6 @@
 static const double pi = 3.14159265358979323846;
 
 /* --- Roots of unity ---------------------------------------------------------------------- */
-/* Angle `eighths` / (8 count) of a circle, at most its eighth part. */
-static void find_octant(int64_t eighths, int64_t count, double *cosine, double *sine) {
-  double angle = pi / 4 * ((double)eighths / (double)count);
-  *cosine = cos(angle);
-  *sine = sin(angle);
-}
-
 /* Root k < count from the first octant, so that mirrored ones are the same numbers. Earlier roots
  * are in the table already. */
 static void find_root(int64_t k, int64_t count, double *roots) {
@@ -21,10 +14,12 @@ static void find_root(int64_t k, int64_t count, double *roots) {
   double cosine, sine;
   if (octant % 2)
     eighths = count - eighths;
-  if (eighths % 8 == 0 && eighths / 8 < k)
+  if (eighths % 8 == 0 && eighths / 8 < k) {
     cosine = roots[eighths / 4], sine = -roots[eighths / 4 + 1];
-  else
-    find_octant(eighths, count, &cosine, &sine);
+  } else {
+    double angle = pi / 4 * ((double)eighths / (double)count);
+    cosine = cos(angle), sine = sin(angle);
+  }
   bool is_swapped = (octant + 1) / 2 % 2, is_left = octant >= 2 && octant < 6;
   double across = is_swapped ? sine : cosine, up = is_swapped ? cosine : sine;
   roots[2 * k] = is_left ? -across : across;
@@ -51,33 +46,18 @@ static void add_pass(fnzi_cpu_fft_plan *plan, int64_t radix) {
     plan->radices[plan->npasses++] = (uint8_t)radix;
 }
 
-/* Takes powers of two by eights as far as there stays no single two. */
-static int64_t take_twos(int64_t n, fnzi_cpu_fft_plan *plan) {
+/* The part of n without factors up to `most`; the factors are added to the plan, if there is one:
+ * powers of two by eights as far as there stays no single two. */
+static int64_t take_factors(int64_t n, int64_t most, fnzi_cpu_fft_plan *plan) {
   for (; n % 8 == 0 && n % 32 != 16; n /= 8)
     add_pass(plan, 8);
   for (; n % 4 == 0; n /= 4)
     add_pass(plan, 4);
-  if (n % 2)
-    return n;
-  add_pass(plan, 2);
-  return n / 2;
-}
-
-/* The part of n without factors up to `most`; the factors are added to the plan, if there is one.
- */
-static int64_t take_factors(int64_t n, int64_t most, fnzi_cpu_fft_plan *plan) {
-  n = take_twos(n, plan);
+  for (; n % 2 == 0; n /= 2)
+    add_pass(plan, 2);
   for (int64_t radix = 3; radix <= most && n > 1; radix += 2)
     for (; n % radix == 0; n /= radix)
       add_pass(plan, radix);
-  return n;
-}
-
-/* The next count of points that quick passes transform. */
-static int64_t find_smooth(int64_t least) {
-  int64_t n = least;
-  while (take_factors(n, 5, NULL) != 1)
-    n++;
   return n;
 }
 
@@ -156,8 +136,9 @@ fnz_status fnzi_cpu_fft_plan_make(fnzi_krn_call *call, int64_t n, fnzi_cpu_fft_r
                              .passes = fnzi_cpu_fft_passes_for(fnzi_krn_isa_best()),
                              .moves = fnzi_cpu_fft_moves_for(fnzi_krn_isa_best())};
   bool is_smooth = take_factors(n, FNZI_FFT_MOST_RADIX, NULL) == 1;
-  if (!is_smooth)
-    out->points = find_smooth(2 * n - 1);
+  if (!is_smooth) /* the next count of points that quick passes transform */
+    for (out->points = 2 * n - 1; take_factors(out->points, 5, NULL) != 1;)
+      out->points++;
   take_factors(out->points % 8 ? out->points : out->points / 8, FNZI_FFT_MOST_RADIX, out);
   if (!is_smooth || !roots.data) {
     out->roots.step = 1;
@@ -208,9 +189,13 @@ static fnzi_cpu_fft_block exchanged(fnzi_cpu_fft_block b) {
 
 /* As i j = (i i + j j - (i - j) (i - j)) / 2, a transform is a convolution with a chirp, between
  * two products with it. */
-static void fourier_plan_convolve(const fnzi_cpu_fft_plan *plan, int64_t lanes,
-                                  fnzi_cpu_fft_block *x, fnzi_cpu_fft_block *y) {
+void fnzi_cpu_fft_lines(const fnzi_cpu_fft_plan *plan, int64_t lanes, fnzi_cpu_fft_block *x,
+                        fnzi_cpu_fft_block *y) {
   size_t rest = (size_t)((plan->points - plan->n) * lanes) * sizeof(double);
+  if (!plan->chirp) {
+    run_passes(plan, lanes, x, y);
+    return;
+  }
   plan->passes->times(plan->chirp, plan->n, lanes, *x, *x);
   memset(x->re + plan->n * lanes, 0, rest);
   memset(x->im + plan->n * lanes, 0, rest);
@@ -220,12 +205,4 @@ static void fourier_plan_convolve(const fnzi_cpu_fft_plan *plan, int64_t lanes,
   run_passes(plan, lanes, x, y);
   *x = exchanged(*x), *y = exchanged(*y);
   plan->passes->times(plan->chirp, plan->n, lanes, *x, *x);
-}
-
-void fnzi_cpu_fft_lines(const fnzi_cpu_fft_plan *plan, int64_t lanes, fnzi_cpu_fft_block *x,
-                        fnzi_cpu_fft_block *y) {
-  if (plan->chirp)
-    fourier_plan_convolve(plan, lanes, x, y);
-  else
-    run_passes(plan, lanes, x, y);
 }

@@ -154,28 +154,27 @@ static void compute(const point *p, void *out, const void *const *in, int64_t co
   run(out, in, count);
 }
 
-/* Elements side by side in the narrow type, in room unless they lie so. */
-static const void *narrow_operand(const point *p, uint32_t k, const char *from, int64_t stride,
-                                  int64_t count, double *room) {
-  fnz_dtype dtype = p->what.compute;
-  int64_t cell = (int64_t)fnzi_dtype(dtype)->bytes;
-  if (is_direct(p->in[k].dtype, dtype, stride))
-    return from;
-  fnzi_krn_convert(&(fnzi_krn_conversion){dtype, p->in[k].dtype, cell, stride}, room, from, count);
-  return room;
-}
-
+/* Operands lie side by side in the narrow type, or are brought so into `room`. */
 static void narrow_row(const point *p, char *const *data, const int64_t *strides, int64_t count) {
   double room[FNZI_POINT_OPERANDS + 1][FNZI_POINT_CHUNK];
   const void *in[FNZI_POINT_OPERANDS];
-  fnz_dtype out = p->narrow->out;
+  fnz_dtype own = p->what.compute, out = p->narrow->out;
+  int64_t cell = (int64_t)fnzi_dtype(own)->bytes;
   bool direct_out = is_direct(p->out, out, strides[0]);
   for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK) {
     int64_t n = count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK;
     char *to = data[0] + at * strides[0];
-    for (uint32_t k = 0; k < p->what.noperands; k++)
-      if (at == 0 || strides[k + 1] != 0)
-        in[k] = narrow_operand(p, k, data[k + 1] + at * strides[k + 1], strides[k + 1], n, room[k]);
+    for (uint32_t k = 0; k < p->what.noperands; k++) {
+      const char *from = data[k + 1] + at * strides[k + 1];
+      const fnzi_krn_conversion c = {own, p->in[k].dtype, cell, strides[k + 1]};
+      if (at > 0 && strides[k + 1] == 0)
+        continue;
+      in[k] = room[k];
+      if (is_direct(p->in[k].dtype, own, strides[k + 1]))
+        in[k] = from;
+      else
+        fnzi_krn_convert(&c, room[k], from, n);
+    }
     p->narrow->run(direct_out ? (void *)to : room[FNZI_POINT_OPERANDS], in, n);
     if (!direct_out)
       fnzi_krn_convert(
@@ -214,17 +213,13 @@ static void point_row(const void *user, char *const *data, const int64_t *stride
   }
 }
 
-/* A number of the row itself is as it is. */
-static bool is_extra(const fnzi_meta_point_choice *what, const fnz_arg *operand) {
-  return operand >= what->extra && operand < what->extra + FNZI_POINT_OPERANDS;
-}
-
 /* Whether an operand's elements must be rounded on the way to the class: halves round elements of
  * wider types, integers wrap, and a number is true as a bool even if its integer part is 0. */
 static bool rounds(const point *p, const fnz_arg *operand) {
   const fnzi_krn_array *a = fnzi_krn_arg_array(operand);
+  const fnz_arg *own = p->what.extra; /* numbers of the row itself are as they are */
   fnz_dtype to = p->what.compute;
-  if (is_extra(&p->what, operand) || (a && a->place.dtype == to))
+  if ((operand >= own && operand < own + FNZI_POINT_OPERANDS) || (a && a->place.dtype == to))
     return false;
   if (p->class_dtype == FNZ_I64)
     return to == FNZ_BOOL || (a ? a->place.rank == 0 : !limits_of(p->what.name));
@@ -246,20 +241,6 @@ static void number_cell(const point *p, const fnz_arg *number, void *out) {
   }
   fnzi_krn_number_cell(number, p->what.compute, narrow.bytes);
   fnzi_krn_convert_one(p->class_dtype, out, p->what.compute, narrow.bytes);
-}
-
-static void pointwise_add_operand(point *p, fnzi_krn_loop *loop, uint32_t k) {
-  static const int64_t none[1] = {0};
-  const fnzi_krn_array *a = fnzi_krn_arg_array(p->what.operands[k]);
-  if (a) {
-    p->in[k].dtype = a->place.dtype;
-    p->in[k].rounds = rounds(p, p->what.operands[k]);
-    fnzi_krn_loop_add_array(loop, a);
-    return;
-  }
-  number_cell(p, p->what.operands[k], p->in[k].value.bytes);
-  p->in[k].dtype = p->class_dtype;
-  fnzi_krn_loop_add(loop, p->in[k].value.bytes, 0, none, none, 1);
 }
 
 static fnz_status find_row(const fnzi_krn_call *call, point *p) {
@@ -311,33 +292,35 @@ static bool fits_narrow(point *p, uint32_t k) {
   return value >= least && value <= greatest;
 }
 
-/* All operands have the computing type, and numbers fit it. */
-static bool are_narrow(point *p) {
-  for (uint32_t k = 0; k < p->what.noperands; k++) {
-    if (fnzi_krn_arg_array(p->what.operands[k])) {
-      if (p->in[k].dtype != p->what.compute || p->in[k].rounds)
-        return false;
-      continue;
-    }
-    if (!fits_narrow(p, k))
-      return false;
-  }
-  return true;
-}
-
+/* All operands must have the computing type, and numbers fit it. */
 static void choose_narrow(point *p) {
-  const fnzi_cpu_point *narrow = p->rest ? NULL : find_narrow(p->what.compute, p->row);
-  p->narrow = narrow && are_narrow(p) ? narrow : NULL;
+  p->narrow = p->rest ? NULL : find_narrow(p->what.compute, p->row);
+  for (uint32_t k = 0; p->narrow && k < p->what.noperands; k++)
+    if (fnzi_krn_arg_array(p->what.operands[k])
+            ? p->in[k].dtype != p->what.compute || p->in[k].rounds
+            : !fits_narrow(p, k))
+      p->narrow = NULL;
 }
 
 static void run_point(fnzi_krn_call *call, point *p) {
+  static const int64_t none[1] = {0};
   fnzi_krn_array *out = call->outputs[0];
   fnzi_krn_loop loop;
   p->out = out->place.dtype;
   fnzi_krn_loop_start(&loop, out->place.rank, out->place.sizes);
   fnzi_krn_loop_add_array(&loop, out);
-  for (uint32_t k = 0; k < p->what.noperands; k++)
-    pointwise_add_operand(p, &loop, k);
+  for (uint32_t k = 0; k < p->what.noperands; k++) {
+    const fnz_arg *operand = p->what.operands[k];
+    const fnzi_krn_array *a = fnzi_krn_arg_array(operand);
+    p->in[k].dtype = a ? a->place.dtype : p->class_dtype;
+    p->in[k].rounds = a && rounds(p, operand);
+    if (a) {
+      fnzi_krn_loop_add_array(&loop, a);
+    } else {
+      number_cell(p, operand, p->in[k].value.bytes);
+      fnzi_krn_loop_add(&loop, p->in[k].value.bytes, 0, none, none, 1);
+    }
+  }
   choose_narrow(p);
   fnzi_krn_loop_run(&loop, point_row, p, call->team, false);
 }
@@ -418,26 +401,6 @@ static fnz_status refuse_zero(fnzi_krn_call *call, const point *p) {
   return FNZ_OK;
 }
 
-static fnz_status check_power(const fnzi_krn_call *call, const fnz_arg *exponent) {
-  if (fnzi_krn_arg_array(exponent) || fnzi_krn_number_int(exponent) >= 0)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                              "integers to negative integer powers are not allowed");
-}
-
-static fnz_status check_values(fnzi_krn_call *call, const point *p) {
-  switch ((fnzi_meta_point_check)p->row->check) {
-  case FNZI_POINT_DIVIDES:
-    return fnzi_krn_array_numel(call->outputs[0]) > 0 ? refuse_zero(call, p) : FNZ_OK;
-  case FNZI_POINT_POWER:
-    return check_power(call, p->what.operands[1]);
-  case FNZI_POINT_NOT_BOOL:
-  case FNZI_POINT_PLAIN:
-    break;
-  }
-  return FNZ_OK;
-}
-
 /* --- Kernels ----------------------------------------------------------------------------- */
 fnz_status fnzi_kernel_point(fnzi_krn_call *call) {
   point p = {.row = NULL};
@@ -445,7 +408,12 @@ fnz_status fnzi_kernel_point(fnzi_krn_call *call) {
   FNZ_TRY(find_row(call, &p));
   FNZ_TRY(fnzi_meta_point_check_types(call, &p.what, (fnzi_meta_point_check)p.row->check));
   FNZ_TRY(check_conversions(call, &p));
-  FNZ_TRY(check_values(call, &p));
+  if (p.row->check == FNZI_POINT_DIVIDES && fnzi_krn_array_numel(call->outputs[0]) > 0)
+    FNZ_TRY(refuse_zero(call, &p));
+  if (p.row->check == FNZI_POINT_POWER && !fnzi_krn_arg_array(p.what.operands[1]) &&
+      fnzi_krn_number_int(p.what.operands[1]) < 0)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "integers to negative integer powers are not allowed");
   run_point(call, &p);
   return FNZ_OK;
 }
@@ -504,20 +472,18 @@ bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out) {
   return true;
 }
 
-/* The elements in the result's place, and then what they become. */
-static fnz_status record_mvlgamma(fnzi_krn_call *call) {
+fnz_status fnzi_kernel_mvlgamma(fnzi_krn_call *call) {
   fnzi_krn_window to, degree;
   unsigned char room[16];
-  FNZ_TRY(fnzi_krn_array_assign(call, call->outputs[0], fnzi_krn_call_input(call, 0)));
-  fnzi_krn_window_of(call->outputs[0], &to);
-  fnzi_krn_window_number(fnzi_krn_named(call, "p"), to.dtype, room, &degree);
-  return fnzi_cpu_window_combine(call, "mvlgamma", &to, &degree, NULL);
-}
-
-fnz_status fnzi_kernel_mvlgamma(fnzi_krn_call *call) {
   int64_t p = fnzi_krn_named_int(call, "p", 0);
   if (p < 1)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "p is %lld, it must be at least 1",
                                 (long long)p);
-  return call->record ? record_mvlgamma(call) : fnzi_kernel_point(call);
+  if (!call->record)
+    return fnzi_kernel_point(call);
+  /* The elements in the result's place, and then what they become. */
+  FNZ_TRY(fnzi_krn_array_assign(call, call->outputs[0], fnzi_krn_call_input(call, 0)));
+  fnzi_krn_window_of(call->outputs[0], &to);
+  fnzi_krn_window_number(fnzi_krn_named(call, "p"), to.dtype, room, &degree);
+  return fnzi_cpu_window_combine(call, "mvlgamma", &to, &degree, NULL);
 }
