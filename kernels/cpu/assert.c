@@ -2,34 +2,26 @@
 #include "kernels/core/window.h"
 #include "kernels/cpu/cpu.h"
 
-/* Eager's words where the program has none. */
-static const char *assert_words_of(const fnzi_krn_call *call) {
-  const char *given = fnzi_krn_named_string(call, "assert_msg");
-  if (*given)
-    return given;
-  return fnzi_krn_named(call, "assert_msg")
-             ? "Assertion is failed"
-             : "Expected Tensor with single nonzero value, but got zero";
-}
-
-static fnz_status assert_record(fnzi_krn_call *call, const void *truth) {
-  const int64_t one = 1;
-  fnzi_krn_window window;
-  fnzi_krn_window_dense(&window, FNZ_BOOL, 1, &one, truth);
-  const fnzi_krn_formula f = {
-      .name = "asserted", .count = 1, .windows = &window, .nwindows = 1, .checks = true};
-  return call->record->formula(call->record->user, &f);
-}
-
 fnz_status fnzi_kernel_assert(fnzi_krn_call *call) {
+  const int64_t one = 1;
   const void *truth;
   FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), FNZ_BOOL, &truth));
-  if (call->record)
-    return assert_record(call, truth);
+  if (call->record) {
+    fnzi_krn_window window;
+    fnzi_krn_window_dense(&window, FNZ_BOOL, 1, &one, truth);
+    const fnzi_krn_formula f = {
+        .name = "asserted", .count = 1, .windows = &window, .nwindows = 1, .checks = true};
+    return call->record->formula(call->record->user, &f);
+  }
   if (*(const uint8_t *)truth)
     return FNZ_OK;
+  const char *words = fnzi_krn_named_string(call, "assert_msg");
+  if (!*words) /* as eager words it */
+    words = fnzi_krn_named(call, "assert_msg")
+                ? "Assertion is failed"
+                : "Expected Tensor with single nonzero value, but got zero";
   return fnzi_fail(call->ctx, FNZ_CLASS_BOUNDS, "", "the assertion of the program fails: %.200s",
-                   assert_words_of(call));
+                   words);
 }
 
 fnz_status fnzi_kernel_assert_token(fnzi_krn_call *call) {

@@ -92,15 +92,6 @@ static void mask_row(const attention *a, double *row, int64_t head, int64_t quer
       row[j] = -INFINITY;
 }
 
-static void note_logsumexp(const attention *a, int64_t at, const double *row, int64_t keys) {
-  if (!a->logsumexp.d)
-    return;
-  double most = fnzi_cpu_row_max(row, keys), sum = 0;
-  for (int64_t j = 0; j < keys; j++)
-    sum += fnzi_cpu_exp_as(a->dtype, row[j] - most);
-  fnzi_cpu_real_put(&a->logsumexp, at, isinf(most) ? most : most + log(sum));
-}
-
 static void normalise(const attention *a, int64_t head, int64_t first, int64_t count, int64_t keys,
                       int lane) {
   double *row = a->rows + (int64_t)lane * a->keys;
@@ -108,7 +99,13 @@ static void normalise(const attention *a, int64_t head, int64_t first, int64_t c
   for (int64_t i = 0; i < count; i++) {
     fnzi_cpu_reals_load(&scores, i * keys, 1, keys, row);
     mask_row(a, row, head, first + i, keys);
-    note_logsumexp(a, head * a->queries + first + i, row, keys);
+    if (a->logsumexp.d) {
+      double most = fnzi_cpu_row_max(row, keys), sum = 0;
+      for (int64_t j = 0; j < keys; j++)
+        sum += fnzi_cpu_exp_as(a->dtype, row[j] - most);
+      fnzi_cpu_real_put(&a->logsumexp, head * a->queries + first + i,
+                        isinf(most) ? most : most + log(sum));
+    }
     fnzi_cpu_softmax_row(a->dtype, row, keys, true);
     fnzi_cpu_reals_store(&a->scores[lane], i * keys, 1, keys, row);
   }
@@ -189,17 +186,6 @@ static bool has_finite_rows(const attention *a, const fnzi_cpu_matrix *v, int64_
   return !found;
 }
 
-/* Zeros times values that are no numbers are none, so only finite ones can be left out. With few
- * rows it takes as long to look as to multiply. */
-static span weighed_by(const attention *a, const fnzi_cpu_product *p, const span *seen) {
-  const span all = {0, seen->count, seen->count};
-  bool takes = p->m > FNZI_ROW_LANES && p->order == FNZI_ORDER_PANELS;
-  return takes && has_finite_rows(a, &p->b, 0, seen->first) &&
-                 has_finite_rows(a, &p->b, seen->end, seen->count)
-             ? *seen
-             : all;
-}
-
 static void normalise_f32(const attention *a, int64_t head, int64_t first, int64_t count,
                           const span *keys, int lane) {
   const fnzi_rows *rows = fnzi_rows_best();
@@ -241,24 +227,18 @@ static void attention_choose_order(fnzi_cpu_product *p, bool is_transposed, int6
   p->room = panels;
 }
 
-/* Queries as F32, dense, in the room of the thread where they are something else. */
-static fnzi_cpu_matrix queries_of(const attention *a, int64_t head, int64_t first, int64_t count,
-                                  int lane) {
-  fnzi_cpu_matrix q = attention_rows_of(a, &a->q, head, first);
-  if (q.kind == FNZI_ROW_F32)
-    return q;
-  float *to = a->queries_f32 + (int64_t)lane * TILE * a->width;
-  for (int64_t i = 0; i < count; i++)
-    fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, a->q.dtype, sizeof(float), sizeof(uint16_t)},
-                     to + i * a->width, (const uint16_t *)q.data + i * q.row, a->width);
-  return (fnzi_cpu_matrix){.data = to, .row = a->width, .col = 1};
-}
-
 /* Scores of a tile: queries times keys, normalised. */
 static void score(const attention *a, int64_t head, int64_t first, const span *seen, int lane) {
   int64_t count = fnzi_cpu_least(TILE, a->queries - first);
   fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = seen->count, .k = a->width};
-  p.a = queries_of(a, head, first, count, lane);
+  p.a = attention_rows_of(a, &a->q, head, first);
+  if (p.a.kind != FNZI_ROW_F32) { /* queries as F32, dense, in the room of the thread */
+    float *to = a->queries_f32 + (int64_t)lane * TILE * a->width;
+    for (int64_t i = 0; i < count; i++)
+      fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, a->q.dtype, sizeof(float), sizeof(uint16_t)},
+                       to + i * a->width, (const uint16_t *)p.a.data + i * p.a.row, a->width);
+    p.a = (fnzi_cpu_matrix){.data = to, .row = a->width, .col = 1};
+  }
   p.c = room(&a->scores[lane], seen->first), p.c_row = seen->count, p.alpha = a->scale;
   attention_choose_order(&p, true, a->width, a->panels + (int64_t)lane * PANEL_CELLS);
   p.b = transposed(attention_rows_of(a, &a->k, head, seen->first));
@@ -283,20 +263,15 @@ static void attention_tile(const void *user, int64_t index, int lane) {
   p.a = (fnzi_cpu_matrix){.data = room(&a->scores[lane], 0), .row = seen.count, .col = 1};
   p.c = room(&a->out, (head * a->queries + first) * a->out_width), p.c_row = a->out_width;
   attention_choose_order(&p, false, a->out_width, a->panels + (int64_t)lane * PANEL_CELLS);
-  const span weighed = weighed_by(a, &p, &seen);
-  p.a.data = room(&a->scores[lane], weighed.first);
-  p.b = attention_rows_of(a, &a->v, head, weighed.first);
-  p.k = weighed.end - weighed.first;
+  /* Zeros times values that are no numbers are none, so only finite ones can be left out. With few
+   * rows it takes as long to look as to multiply. */
+  if (p.m > FNZI_ROW_LANES && p.order == FNZI_ORDER_PANELS &&
+      has_finite_rows(a, &p.b, 0, seen.first) && has_finite_rows(a, &p.b, seen.end, seen.count)) {
+    p.a.data = room(&a->scores[lane], seen.first);
+    p.b = attention_rows_of(a, &a->v, head, seen.first);
+    p.k = seen.end - seen.first;
+  }
   fnzi_cpu_product_run(&p, 0);
-}
-
-/* Rows lie dense within, and far enough apart for the library where that multiplies. */
-static bool fits(const attention *a, const fnz_geometry *g, const int64_t *strides) {
-  int64_t width = g->sizes[g->rank - 1], row = strides[g->rank - 2];
-  bool by_library = a->dtype == FNZ_F64 || !fnzi_rows_best()->panels;
-  if (strides[g->rank - 1] != 1)
-    return false;
-  return !by_library || fnzi_cpu_matrix_fits(g->sizes[g->rank - 2], width, row, 1);
 }
 
 /* As it lies in memory when its type and strides allow, else row-major in scratch. A product of one
@@ -304,15 +279,19 @@ static bool fits(const attention *a, const fnz_geometry *g, const int64_t *strid
 static fnz_status open_side(fnzi_krn_call *call, attention *a, size_t i, side *s) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, i);
   const fnz_geometry *g = &x->geometry;
+  const int64_t *own = x->place.strides, height = g->sizes[g->rank - 2];
   int64_t strides[FNZ_MAX_RANK];
   bool is_half = g->dtype == FNZ_BF16 || g->dtype == FNZ_F16;
+  bool by_library = a->dtype == FNZ_F64 || !fnzi_rows_best()->panels;
   is_half = is_half && fnzi_rows_best()->panels && a->keys > 1 && a->out_width > 1;
   s->dtype = is_half ? g->dtype : a->dtype;
   s->kind = !is_half ? FNZI_ROW_F32 : g->dtype == FNZ_BF16 ? FNZI_ROW_BF16 : FNZI_ROW_F16;
-  if (g->dtype == s->dtype && fits(a, g, x->place.strides)) {
+  /* Rows lie dense within, and far enough apart for the library where that multiplies. */
+  if (g->dtype == s->dtype && own[g->rank - 1] == 1 &&
+      (!by_library || fnzi_cpu_matrix_fits(height, g->sizes[g->rank - 1], own[g->rank - 2], 1))) {
     s->cells = fnzi_krn_array_data(x);
-    s->row = x->place.strides[g->rank - 2];
-    place(a, g, x->place.strides, 2, s);
+    s->row = own[g->rank - 2];
+    place(a, g, own, 2, s);
     return FNZ_OK;
   }
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
@@ -394,27 +373,6 @@ static fnz_status open_scratch(fnzi_krn_call *call, attention *a) {
   return FNZ_OK;
 }
 
-static void open_sizes(const fnzi_krn_call *call, attention *a) {
-  const fnz_geometry *q = fnzi_krn_call_geometry(call, 0), *k = fnzi_krn_call_geometry(call, 1);
-  const fnz_geometry *out = &call->outputs[0]->geometry;
-  a->dtype = fnzi_cpu_real_dtype(q->dtype);
-  a->rank = out->rank - 2, a->sizes = out->sizes;
-  a->queries = q->sizes[q->rank - 2], a->width = q->sizes[q->rank - 1];
-  a->keys = k->sizes[k->rank - 2], a->out_width = out->sizes[out->rank - 1];
-  a->tiles = (a->queries + TILE - 1) / TILE;
-}
-
-/* Records the mask of dropout; the caller records the rest of attention. */
-static fnz_status record_dropout(fnzi_krn_call *call, attention *a) {
-  int64_t count = a->queries * a->keys;
-  fnzi_krn_window kept;
-  for (uint32_t d = 0; d < a->rank; d++)
-    count *= a->sizes[d];
-  FNZ_TRY(open_dropout(call, a));
-  fnzi_krn_window_dense(&kept, FNZ_BOOL, 1, &count, a->kept);
-  return call->record->attend(call->record->user, &kept, a->kept_factor);
-}
-
 static fnz_status attention_open(fnzi_krn_call *call, attention *a) {
   a->causal = fnzi_krn_named_bool(call, "is_causal", false);
   a->scale = fnzi_krn_named_float(call, "scale", 1 / sqrt((double)a->width));
@@ -430,15 +388,26 @@ static fnz_status attention_open(fnzi_krn_call *call, attention *a) {
 }
 
 fnz_status fnzi_kernel_attention(fnzi_krn_call *call) {
+  const fnz_geometry *q = fnzi_krn_call_geometry(call, 0), *k = fnzi_krn_call_geometry(call, 1);
+  const fnz_geometry *out = &call->outputs[0]->geometry;
   attention *a;
   int64_t heads = 1;
   FNZI_NEW(&call->scratch, 1, &a);
-  open_sizes(call, a);
-  if (call->record)
-    return record_dropout(call, a);
-  FNZ_TRY(attention_open(call, a));
+  a->dtype = fnzi_cpu_real_dtype(q->dtype);
+  a->rank = out->rank - 2, a->sizes = out->sizes;
+  a->queries = q->sizes[q->rank - 2], a->width = q->sizes[q->rank - 1];
+  a->keys = k->sizes[k->rank - 2], a->out_width = out->sizes[out->rank - 1];
+  a->tiles = (a->queries + TILE - 1) / TILE;
   for (uint32_t i = 0; i < a->rank; i++)
     heads *= a->sizes[i];
+  if (call->record) { /* the mask of dropout; the caller records the rest of attention */
+    const int64_t count = heads * a->queries * a->keys;
+    fnzi_krn_window kept;
+    FNZ_TRY(open_dropout(call, a));
+    fnzi_krn_window_dense(&kept, FNZ_BOOL, 1, &count, a->kept);
+    return call->record->attend(call->record->user, &kept, a->kept_factor);
+  }
+  FNZ_TRY(attention_open(call, a));
   fnzi_cpu_rows_spread(call, heads * a->tiles, TILE * a->keys, attention_tile, a);
   return FNZ_OK;
 }

@@ -14,23 +14,6 @@ typedef struct bags {
   int64_t *sizes;   /* of bags, without what pads */
 } bags;
 
-/* One product or sum, rounded as the elements are. */
-static double bag_rounded(const bags *o, double x) {
-  return o->out.d ? x : (double)(float)x;
-}
-
-/* Floats alone: their sum in double, rounded, is their sum. */
-static void add_floats(const bags *o, int64_t bag) {
-  int64_t first = o->offset[bag], end = o->offset[bag + 1];
-  const fnzi_row_bag b = {.table = o->rows.f,
-                          .index = o->index + first,
-                          .count = end - first,
-                          .width = o->b.width,
-                          .padding = o->b.padding,
-                          .ahead = o->b.count - end};
-  o->by->bag(&b, o->out.f + bag * o->b.width);
-}
-
 static void add_scaled(const bags *o, int64_t bag) {
   int64_t width = o->b.width, to = bag * width;
   for (int64_t i = o->offset[bag]; i < o->offset[bag + 1]; i++) {
@@ -40,20 +23,28 @@ static void add_scaled(const bags *o, int64_t bag) {
       continue;
     for (int64_t k = 0; k < width; k++) {
       double x = scale * fnzi_cpu_real_at(&o->rows, o->index[i] * width + k);
-      fnzi_cpu_real_put(&o->out, to + k, bag_rounded(o, fnzi_cpu_real_at(&sums, to + k) + x));
+      fnzi_cpu_real_put(&o->out, to + k, fnzi_cpu_real_at(&sums, to + k) + x);
     }
   }
 }
 
 static void add_bag(const bags *o, int64_t bag) {
   int64_t width = o->b.width, to = bag * width;
-  bool is_plain = o->out.f && o->rows.f && !fnzi_cpu_reals_present(&o->scale);
-  if (is_plain)
-    add_floats(o, bag);
-  for (int64_t k = 0; !is_plain && k < width; k++)
-    fnzi_cpu_real_put(&o->out, to + k, 0);
-  if (!is_plain)
+  if (o->out.f && o->rows.f && !fnzi_cpu_reals_present(&o->scale)) {
+    /* Floats alone: their sum in double, rounded, is their sum. */
+    int64_t first = o->offset[bag], end = o->offset[bag + 1];
+    const fnzi_row_bag b = {.table = o->rows.f,
+                            .index = o->index + first,
+                            .count = end - first,
+                            .width = width,
+                            .padding = o->b.padding,
+                            .ahead = o->b.count - end};
+    o->by->bag(&b, o->out.f + to);
+  } else {
+    for (int64_t k = 0; k < width; k++)
+      fnzi_cpu_real_put(&o->out, to + k, 0);
     add_scaled(o, bag);
+  }
   fnzi_cpu_reals sums = fnzi_cpu_reals_read(&o->out);
   for (int64_t k = 0; o->b.mode == FNZI_BAG_MEAN && o->sizes[bag] > 0 && k < width; k++)
     fnzi_cpu_real_put(&o->out, to + k, fnzi_cpu_real_at(&sums, to + k) / (double)o->sizes[bag]);
@@ -99,14 +90,6 @@ static fnz_status check_bags(const fnzi_krn_call *call, const bags *o) {
           (long long)k, (long long)first, (long long)last, (long long)o->b.count);
   }
   return FNZ_OK;
-}
-
-static void count_bags(const bags *o) {
-  for (int64_t k = 0; k < o->b.bags; k++) {
-    o->sizes[k] = 0;
-    for (int64_t i = o->offset[k]; i < o->offset[k + 1]; i++)
-      o->sizes[k] += o->index[i] != o->b.padding;
-  }
 }
 
 /* Results that only the backward reads: `values` if the result has `count` elements, else zeros. */
@@ -254,7 +237,11 @@ fnz_status fnzi_kernel_bag(fnzi_krn_call *call) {
   FNZI_NEW(&call->scratch, (size_t)o.b.bags, &o.sizes);
   if (o.b.mode == FNZI_BAG_MAX)
     FNZI_NEW(&call->scratch, (size_t)(o.b.bags * o.b.width), &o.largest);
-  count_bags(&o);
+  for (int64_t k = 0; k < o.b.bags; k++) {
+    o.sizes[k] = 0;
+    for (int64_t i = o.offset[k]; i < o.offset[k + 1]; i++)
+      o.sizes[k] += o.index[i] != o.b.padding;
+  }
   fnzi_cpu_rows_each(call, o.b.bags, do_bag, &o);
   return give_all_kept(call, &o);
 }

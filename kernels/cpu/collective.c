@@ -43,49 +43,36 @@ static fnz_status lacks(const party *p, const char *function) {
       return lacks((p), #function);                                                                \
   } while (0)
 
-/* The group as the program names it: a name, or a tag and ranks. */
-static fnz_status read_group(party *p, int64_t *says) {
-  const fnz_arg *size = fnzi_krn_named(p->call, "group_size");
-  *says = size ? fnzi_krn_number_int(size) : 0;
-  p->group.name = fnzi_krn_named_string(p->call, "group_name");
-  p->group.tag = fnzi_krn_named_string(p->call, "tag");
-  if (!fnzi_krn_named(p->call, "ranks"))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_krn_named_ints(p->call, "ranks", &p->group.ranks, &p->group.nranks));
-  if (p->group.nranks == (size_t)*says)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(p->call, FNZ_CLASS_TYPE, "it has %zu ranks and group_size %lld",
-                              p->group.nranks, (long long)*says);
-}
-
-static fnz_status refuse_alone(const party *p, int64_t says) {
-  char processes[48] = "processes, in a number that it does not say,";
-  if (says)
-    snprintf(processes, sizeof processes, "%lld processes", (long long)says);
-  return fnzi_krn_call_refuse(
-      p->call, FNZ_CLASS_UNSUPPORTED,
-      "it is for %s of group \"%s\", and this one knows no others; say --collectives mpi under "
-      "mpirun, or one where the program is for one process (fnz_context_set_collectives())",
-      processes, p->group.name);
-}
-
-static fnz_status ask_place(party *p) {
-  if (!HAS(p->c, place))
-    return lacks(p, "place");
-  FNZ_TRY(propagate(p, p->c->place(p->c->self, &p->group, &p->rank, &p->count, p->message)));
-  if (p->rank >= 0 && p->rank < p->count)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(p->call, FNZ_CLASS_BOUNDS, "there is no rank %lld among %lld",
-                              (long long)p->rank, (long long)p->count);
-}
-
 static fnz_status open_group(fnzi_krn_call *call, party *p) {
-  int64_t says;
+  const fnz_arg *size = fnzi_krn_named(call, "group_size");
+  const int64_t says = size ? fnzi_krn_number_int(size) : 0;
   *p = (party){.call = call, .c = call->ctx->collectives, .count = 1};
-  FNZ_TRY(read_group(p, &says));
-  if (!p->c)
-    return says == 1 ? FNZ_OK : refuse_alone(p, says);
-  FNZ_TRY(ask_place(p));
+  /* The group as the program names it: a name, or a tag and ranks. */
+  p->group.name = fnzi_krn_named_string(call, "group_name");
+  p->group.tag = fnzi_krn_named_string(call, "tag");
+  if (fnzi_krn_named(call, "ranks")) {
+    FNZ_TRY(fnzi_krn_named_ints(call, "ranks", &p->group.ranks, &p->group.nranks));
+    if (p->group.nranks != (size_t)says)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "it has %zu ranks and group_size %lld",
+                                  p->group.nranks, (long long)says);
+  }
+  if (!p->c && says == 1)
+    return FNZ_OK;
+  if (!p->c) {
+    char processes[48] = "processes, in a number that it does not say,";
+    if (says)
+      snprintf(processes, sizeof processes, "%lld processes", (long long)says);
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_UNSUPPORTED,
+        "it is for %s of group \"%s\", and this one knows no others; say --collectives mpi under "
+        "mpirun, or one where the program is for one process (fnz_context_set_collectives())",
+        processes, p->group.name);
+  }
+  NEED(p, place);
+  FNZ_TRY(propagate(p, p->c->place(p->c->self, &p->group, &p->rank, &p->count, p->message)));
+  if (p->rank < 0 || p->rank >= p->count)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "there is no rank %lld among %lld",
+                                (long long)p->rank, (long long)p->count);
   if (says == 0 || says == p->count)
     return FNZ_OK;
   return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
@@ -166,11 +153,6 @@ static const struct {
     {"bxor", FNZ_REDUCTION_BXOR, FNZ_REDUCTION_BXOR},
 };
 
-static fnz_status refuse_type(const party *p, const char *word, fnz_dtype dtype) {
-  return fnzi_krn_call_refuse(p->call, FNZ_CLASS_TYPE, "%s is not reduced by \"%s\"",
-                              fnzi_dtype(dtype)->name, word);
-}
-
 static fnz_status collective_choose(const party *p, const char *word, fnz_dtype dtype,
                                     reducing *out) {
   const size_t count = sizeof words / sizeof *words;
@@ -190,7 +172,8 @@ static fnz_status collective_choose(const party *p, const char *word, fnz_dtype 
   const bool is_real = out->wide != FNZ_DTYPE_COUNT && fnzi_dtype(out->wide)->category == 'f';
   if (out->wide == FNZ_DTYPE_COUNT || (out->mean && !is_real && !is_complex) ||
       (is_bits && is_real) || (out->reduction != FNZ_REDUCTION_SUM && is_complex))
-    return refuse_type(p, word, dtype);
+    return fnzi_krn_call_refuse(p->call, FNZ_CLASS_TYPE, "%s is not reduced by \"%s\"",
+                                fnzi_dtype(dtype)->name, word);
   if (is_complex) {
     out->part = dtype == FNZ_C64 ? FNZ_F32 : FNZ_F64;
     out->parts = 2;
@@ -241,28 +224,6 @@ static fnz_status all_reduce(party *p, size_t k) {
   return FNZ_OK;
 }
 
-/* All of it is reduced, and a part taken. */
-static fnz_status reduce_and_take(party *p, const reducing *r, const void *from, void *to,
-                                  size_t count) {
-  const size_t bytes = count * fnzi_dtype(r->wide)->bytes;
-  void *all;
-  FNZ_TRY(fnzi_arena_take(&p->call->scratch, bytes, (size_t)p->count, &all));
-  if (bytes)
-    memcpy(all, from, bytes * (size_t)p->count);
-  FNZ_TRY(collective_reduce(p, r, all, count * (size_t)p->count));
-  if (bytes)
-    memcpy(to, (char *)all + bytes * (size_t)p->rank, bytes);
-  return FNZ_OK;
-}
-
-static fnz_status collective_scatter(party *p, const reducing *r, const void *from, void *to,
-                                     size_t count) {
-  if (!HAS(p->c, reduce_scatter))
-    return reduce_and_take(p, r, from, to, count);
-  return propagate(p, p->c->reduce_scatter(p->c->self, &p->group, r->reduction, r->part, from, to,
-                                           count * r->parts, p->message));
-}
-
 static fnz_status reduce_scatter(party *p, size_t k) {
   const size_t count = numel(p->call->outputs[k]);
   const void *from;
@@ -273,7 +234,19 @@ static fnz_status reduce_scatter(party *p, size_t k) {
   FNZ_TRY(fnzi_krn_result_get_as(p->call, k, r.wide, &to));
   if (is_alone(p))
     return copy(p, k, from, to);
-  FNZ_TRY(collective_scatter(p, &r, from, to, count));
+  if (HAS(p->c, reduce_scatter)) {
+    FNZ_TRY(propagate(p, p->c->reduce_scatter(p->c->self, &p->group, r.reduction, r.part, from, to,
+                                              count * r.parts, p->message)));
+  } else { /* all of it is reduced, and a part taken */
+    const size_t bytes = count * fnzi_dtype(r.wide)->bytes;
+    void *all;
+    FNZ_TRY(fnzi_arena_take(&p->call->scratch, bytes, (size_t)p->count, &all));
+    if (bytes)
+      memcpy(all, from, bytes * (size_t)p->count);
+    FNZ_TRY(collective_reduce(p, &r, all, count * (size_t)p->count));
+    if (bytes)
+      memcpy(to, (char *)all + bytes * (size_t)p->rank, bytes);
+  }
   if (r.mean)
     collective_divide(r.part, to, count * r.parts, p->count);
   return FNZ_OK;

@@ -193,14 +193,6 @@ typedef struct equation {
   int64_t n, rows, columns; /* rows and columns: of the unknowns */
 } equation;
 
-static void exchange_words(uint32_t *a, uint32_t *b, int64_t count) {
-  for (int64_t i = 0; i < count; i++) {
-    uint32_t word = a[i];
-    a[i] = b[i];
-    b[i] = word;
-  }
-}
-
 /* Rows of the unknowns change places as the pivots say, or columns, where they stand to the left:
  * from the first pivot on, or from the last one back. */
 static void factor_exchange(const equation *e, bool is_forward, const int32_t *pivots, void *x) {
@@ -209,9 +201,13 @@ static void factor_exchange(const equation *e, bool is_forward, const int32_t *p
   for (int64_t r = 0; r < (e->is_left ? 1 : e->rows); r++)
     for (int64_t i = 0; i < e->n; i++) {
       int64_t k = is_forward ? i : e->n - 1 - i, other = pivots[k] - 1;
-      uint32_t *at = (uint32_t *)x + r * row;
-      if (other != k)
-        exchange_words(at + k * width, at + other * width, width);
+      uint32_t *a = (uint32_t *)x + r * row + k * width;
+      uint32_t *b = (uint32_t *)x + r * row + other * width;
+      for (int64_t w = 0; a != b && w < width; w++) {
+        uint32_t word = a[w];
+        a[w] = b[w];
+        b[w] = word;
+      }
     }
 }
 

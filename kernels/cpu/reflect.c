@@ -84,14 +84,6 @@ static void make_q(const reflections *p) {
     zungqr_(&p->m, &p->wide, &p->least, p->a, &p->m, p->tau, p->work, &p->nwork, &info);
 }
 
-static void put_r(const reflections *p, int64_t rows, char *r) {
-  const int64_t sizes[] = {rows, p->n}, by_rows[] = {p->n, 1}, by_columns[] = {1, p->m};
-  size_t row = (size_t)p->n * p->cell;
-  fnzi_krn_copy_cells(&(fnzi_krn_copy){2, sizes, r, by_rows, p->a, by_columns, p->cell}, NULL);
-  for (int64_t i = 0; i < rows; i++)
-    memset(r + (size_t)i * row, 0, (size_t)(i < p->n ? i : p->n) * p->cell);
-}
-
 fnz_status fnzi_kernel_qr(fnzi_krn_call *call) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   int64_t rows = reflect_size_at(call->outputs[1], 2), batches = 1;
@@ -104,12 +96,16 @@ fnz_status fnzi_kernel_qr(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_result_get_as(call, 1, p.dtype, &r));
   for (uint32_t d = 0; d + 2 < x->geometry.rank; d++)
     batches *= x->geometry.sizes[d];
+  const int64_t sizes[] = {rows, p.n}, by_rows[] = {p.n, 1}, by_columns[] = {1, p.m};
   for (int64_t i = 0; p.m && i < batches; i++) {
     fnzi_cpu_transpose(p.cell, p.m, p.n, (const char *)from + (size_t)(i * p.m * p.n) * p.cell,
                        p.a);
     if (p.least)
       factor(&p);
-    put_r(&p, rows, (char *)r + (size_t)(i * rows * p.n) * p.cell);
+    char *to = (char *)r + (size_t)(i * rows * p.n) * p.cell;
+    fnzi_krn_copy_cells(&(fnzi_krn_copy){2, sizes, to, by_rows, p.a, by_columns, p.cell}, NULL);
+    for (int64_t k = 0; k < rows; k++)
+      memset(to + (size_t)(k * p.n) * p.cell, 0, (size_t)(k < p.n ? k : p.n) * p.cell);
     if (p.wide)
       make_q(&p);
     fnzi_cpu_transpose(p.cell, p.wide, p.m, p.a, (char *)q + (size_t)(i * p.m * p.wide) * p.cell);
