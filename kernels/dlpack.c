@@ -281,26 +281,6 @@ fnz_status fnz_eager_to_dlpack(fnz_context *ctx, fnz_eager tensor, DLManagedTens
   return status;
 }
 
-static fnz_status check_shared(fnz_context *ctx, const fnzi_krn_machine *m,
-                               const fnz_dlpack_view *view) {
-  const fnzi_krn_elsewhere *e = m->stock.elsewhere;
-  const int kind = (int)view->device.device_type, id = (int)view->device.device_id;
-  bool lies_there = e ? kind == kDLCUDAManaged || (kind == kDLCUDA && id == e->ordinal)
-                      : kind == kDLCPU || kind == kDLCUDAHost;
-  if (!lies_there)
-    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
-                     "the tensor lies on device %d of DLPack's kind %d, values of backend %s do "
-                     "not: move it there",
-                     id, kind, m->base.name);
-  if (view->read_only)
-    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "the tensor is read-only, and values may be written: copy it");
-  if (e && (uintptr_t)view->memory.data % ALIGNED)
-    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "the tensor lies at no multiple of %d bytes: copy it", ALIGNED);
-  return FNZ_OK;
-}
-
 static void end_foreign(void *owner) {
   DLManagedTensorVersioned *tensor = owner;
   if (tensor->deleter)
@@ -315,7 +295,21 @@ fnz_status fnz_eager_from_dlpack(fnz_context *ctx, fnz_backend *backend,
   *out = (fnz_eager){NULL, 0};
   FNZ_TRY(machine_of(ctx, backend, &m));
   FNZ_TRY(fnz_dlpack_look(ctx, tensor, &view));
-  FNZ_TRY(check_shared(ctx, m, &view));
+  const fnzi_krn_elsewhere *e = m->stock.elsewhere;
+  const int kind = (int)view.device.device_type, id = (int)view.device.device_id;
+  bool lies_there = e ? kind == kDLCUDAManaged || (kind == kDLCUDA && id == e->ordinal)
+                      : kind == kDLCPU || kind == kDLCUDAHost;
+  if (!lies_there)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "the tensor lies on device %d of DLPack's kind %d, values of backend %s do "
+                     "not: move it there",
+                     id, kind, m->base.name);
+  if (view.read_only)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "the tensor is read-only, and values may be written: copy it");
+  if (e && (uintptr_t)view.memory.data % ALIGNED)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "the tensor lies at no multiple of %d bytes: copy it", ALIGNED);
   FNZ_TRY(fnzi_mem_array_over(m, ctx, &view.memory, &made));
   made->storage->owner = tensor;
   made->storage->end = end_foreign;

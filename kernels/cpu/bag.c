@@ -152,22 +152,6 @@ static fnz_status bag_record(recording *t, const char *name, int64_t count, uint
   return t->call->record->formula(t->call->record->user, &f);
 }
 
-static fnz_status record_open(fnzi_krn_call *call, const bags *o, recording *t) {
-  const fnzi_krn_array *index = fnzi_krn_call_input(call, 1),
-                       *offsets = fnzi_krn_call_input(call, 2);
-  const fnzi_meta_bags *b = &o->b;
-  int64_t given = fnzi_krn_array_numel(offsets);
-  const void *data[2];
-  FNZ_TRY(fnzi_krn_dense_get_as(call, index, FNZ_I64, &data[0]));
-  FNZ_TRY(fnzi_krn_dense_get_as(call, offsets, FNZ_I64, &data[1]));
-  *t = (recording){.call = call,
-                   .integers = {b->count, b->bags, b->rows, b->width, b->padding, b->mode,
-                                b->is_short && b->bags < given, fnzi_cpu_reals_present(&o->scale)}};
-  fnzi_krn_window_dense(&t->windows[0], FNZ_I64, 1, &b->count, data[0]);
-  fnzi_krn_window_dense(&t->windows[1], FNZ_I64, 1, &given, data[1]);
-  return bag_record(t, "bag_checked", b->count > b->bags ? b->count : b->bags, 2, 0, true);
-}
-
 /* As give_kept(), by a formula of so many numbers. */
 static fnz_status record_kept(recording *t, size_t k, const char *name, int64_t count) {
   const fnz_arg zero = {.tag = FNZ_ARG_INT};
@@ -203,9 +187,19 @@ static fnz_status record_bags(fnzi_krn_call *call, bags *o) {
   bool sum = o->b.mode == FNZI_BAG_SUM, largest = o->b.mode == FNZI_BAG_MAX;
   const fnzi_cpu_reals y = fnzi_cpu_reals_read(&o->out),
                        *scale = fnzi_cpu_reals_present(&o->scale) ? &o->scale : &o->rows;
-  recording t;
-  FNZ_TRY(record_open(call, o, &t));
-  fnzi_cpu_reals_window(&o->rows, o->b.rows * o->b.width, &t.windows[2]);
+  const fnzi_krn_array *offsets = fnzi_krn_call_input(call, 2);
+  const fnzi_meta_bags *b = &o->b;
+  int64_t given = fnzi_krn_array_numel(offsets);
+  const void *data[2];
+  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 1), FNZ_I64, &data[0]));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, offsets, FNZ_I64, &data[1]));
+  recording t = {.call = call,
+                 .integers = {b->count, b->bags, b->rows, b->width, b->padding, b->mode,
+                              b->is_short && b->bags < given, fnzi_cpu_reals_present(&o->scale)}};
+  fnzi_krn_window_dense(&t.windows[0], FNZ_I64, 1, &b->count, data[0]);
+  fnzi_krn_window_dense(&t.windows[1], FNZ_I64, 1, &given, data[1]);
+  FNZ_TRY(bag_record(&t, "bag_checked", b->count > b->bags ? b->count : b->bags, 2, 0, true));
+  fnzi_cpu_reals_window(&o->rows, b->rows * b->width, &t.windows[2]);
   if (largest) {
     FNZ_TRY(bag_record_largest(&t, o));
   } else {

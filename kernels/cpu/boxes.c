@@ -288,30 +288,23 @@ static void align_region(const void *user, int64_t roi, int lane) {
     fnzi_cpu_real_put(&r->y, i, fnzi_cpu_real_at(&y, i) / (double)(all > 1 ? all : 1));
 }
 
-/* Room for the taps of any region, for each lane. */
-static fnz_status take_room(fnzi_krn_call *call, regions *r) {
-  for (int axis = 0; axis < 2; axis++)
-    for (int64_t roi = 0; roi < r->m.count; roi++) {
-      const span s = span_of(r, roi, axis);
-      int64_t taps;
-      if (!fnzi_mul_i64(s.places, r->m.out[axis], &taps) || taps > INT64_C(1) << 28)
-        return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT,
-                                    "region %lld has %lld places in each bin, more than fit",
-                                    (long long)roi, (long long)s.places);
-      r->room[axis] = taps > r->room[axis] ? taps : r->room[axis];
-    }
-  FNZI_NEW(&call->scratch, (size_t)(r->room[0] + r->room[1]) * (size_t)fnzi_cpu_lanes(call),
-           &r->taps);
-  return FNZ_OK;
-}
-
 fnz_status fnzi_kernel_roi_align(fnzi_krn_call *call) {
   regions r = {.aligned = fnzi_krn_named_bool(call, "aligned", false),
                .ratio = fnzi_krn_named_int(call, "sampling_ratio", -1)};
   if (!fnzi_krn_array_numel(call->outputs[0]))
     return FNZ_OK;
   FNZ_TRY(open_regions(call, &r));
-  FNZ_TRY(take_room(call, &r));
+  for (int axis = 0; axis < 2; axis++) /* room for the taps of any region */
+    for (int64_t roi = 0; roi < r.m.count; roi++) {
+      const span s = span_of(&r, roi, axis);
+      int64_t taps;
+      if (!fnzi_mul_i64(s.places, r.m.out[axis], &taps) || taps > INT64_C(1) << 28)
+        return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT,
+                                    "region %lld has %lld places in each bin, more than fit",
+                                    (long long)roi, (long long)s.places);
+      r.room[axis] = taps > r.room[axis] ? taps : r.room[axis];
+    }
+  FNZI_NEW(&call->scratch, (size_t)(r.room[0] + r.room[1]) * (size_t)fnzi_cpu_lanes(call), &r.taps);
   fnzi_cpu_rows_each(call, r.m.count, align_region, &r);
   return FNZ_OK;
 }

@@ -359,14 +359,6 @@ static fnzi_cpu_placed place_lane(const lane *l, const fnzi_krn_window *w,
   return p;
 }
 
-/* Elements that follow one another along the lane lie closer together than others. */
-static bool lies_along(const fnzi_krn_window *w, const lane *l) {
-  for (uint32_t d = 0; d < w->rank; d++)
-    if (d != l->dim && w->sizes[d] != 1 && w->strides[d] < w->strides[l->dim])
-      return false;
-  return w->rank > 0;
-}
-
 /* Along the first dimension; the dimensions after it are contiguous rows. */
 static bool picks_lane(const fnzi_krn_window *self, const fnzi_krn_window *out, const lane *l,
                        fnzi_cpu_picked *rows) {
@@ -437,10 +429,14 @@ typedef struct joining {
 static fnz_status join_lanes(fnzi_krn_call *call, const fnzi_krn_window *out,
                              const fnzi_krn_window *source, const lane *l, joining j) {
   adder a = {.row = NULL};
+  bool lies_along = out->rank > 0; /* its elements lie closer together than others */
+  for (uint32_t d = 0; d < out->rank; d++)
+    lies_along = lies_along &&
+                 (d == l->dim || out->sizes[d] == 1 || out->strides[d] >= out->strides[l->dim]);
   /* Elements at places have a loop of their type: not halves and complex numbers that are added. */
   bool is_half = out->dtype == FNZ_F16 || out->dtype == FNZ_BF16;
   bool has_loop = !j.adds || (!is_half && !fnzi_is_complex(out->dtype));
-  if (l->picks && !j.alpha && source->dtype == out->dtype && (lies_along(out, l) || has_loop)) {
+  if (l->picks && !j.alpha && source->dtype == out->dtype && (lies_along || has_loop)) {
     fnzi_cpu_placed p = place_lane(l, out, source);
     p.row = j.adds ? fnzi_cpu_point_find(fnzi_meta_point_class(out->dtype), "add") : NULL;
     (void)fnzi_cpu_placed_write(&p);

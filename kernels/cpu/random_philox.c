@@ -87,19 +87,6 @@ static int64_t held_of(fnz_dtype dtype) {
   return dtype == FNZ_F16 ? 1 : dtype == FNZ_BF16 ? 2 : 0;
 }
 
-/* Blocks of 256 threads draw, no more than there are elements. */
-static random_draw draw_of(const fnzi_cpu_law *law, int64_t threads, int64_t count) {
-  enum { BLOCK = 256 };
-  const int64_t blocks = (count - 1) / BLOCK + 1;
-  return (random_draw){.lanes = blocks < threads / BLOCK ? blocks * BLOCK : threads,
-                       .count = count,
-                       .wide = law->is_wide,
-                       .held = held_of(law->held),
-                       .side = law->side ? law->side : 1,
-                       .range = law->range,
-                       .base = law->base};
-}
-
 enum { CHUNK = 1024 };
 
 typedef struct drawing {
@@ -134,11 +121,19 @@ static random_out philox_out_of(fnz_dtype dtype, void *out) {
 
 fnz_status fnzi_cpu_draw_philox(fnzi_krn_call *call, fnz_dtype dtype, int64_t count, void *out,
                                 const fnzi_cpu_law *law) {
+  enum { BLOCK = 256 }; /* threads; no more blocks draw than there are elements */
   int64_t threads;
   FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
   if (count == 0)
     return FNZ_OK;
-  const random_draw d = draw_of(law, threads, count);
+  const int64_t blocks = (count - 1) / BLOCK + 1;
+  const random_draw d = {.lanes = blocks < threads / BLOCK ? blocks * BLOCK : threads,
+                         .count = count,
+                         .wide = law->is_wide,
+                         .held = held_of(law->held),
+                         .side = law->side ? law->side : 1,
+                         .range = law->range,
+                         .base = law->base};
   if (call->record) {
     const fnz_dtype part = dtype == FNZ_C64 ? FNZ_F32 : dtype == FNZ_C128 ? FNZ_F64 : dtype;
     fnzi_cpu_recording t = {
@@ -267,12 +262,6 @@ static int by_key(const void *a, const void *b) {
   return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Bits of a key, so that among `count` of them two are seldom the same. */
-static int bits_of(int64_t count) {
-  const double n = (double)count, bits = ceil(log2(n - (6 * n * n + 1) / (log(0.9) * 12)));
-  return bits < 64 ? (int)bits : 64;
-}
-
 /* Numbers in the order of random keys; only the bits of `mask` count. */
 typedef struct permutation {
   int64_t count, mask, sign;
@@ -323,7 +312,9 @@ static fnz_status philox_permute(fnzi_krn_call *call, const permutation *p) {
 
 /* Random keys are sorted, and numbers whose keys are the same are shuffled. */
 fnz_status fnzi_cpu_permute_philox(fnzi_krn_call *call, int64_t count, int64_t *out) {
-  const int bits = count ? bits_of(count) : 0;
+  /* Bits of a key, so that among `count` of them two are seldom the same. */
+  const double n = (double)count, wanted = ceil(log2(n - (6 * n * n + 1) / (log(0.9) * 12)));
+  const int bits = count == 0 ? 0 : wanted < 64 ? (int)wanted : 64;
   const bool narrow = bits <= 32;
   const permutation p = {.count = count,
                          .mask = bits < 64 ? ((int64_t)1 << bits) - 1 : -1,
