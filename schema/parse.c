@@ -97,16 +97,6 @@ static fnz_status alias(fnzi_scan *s, fnzi_param *p) {
   return fnzi_scan_expect(s, ")");
 }
 
-static fnz_status list_size(fnzi_scan *s, int *out) {
-  const char *start = s->at;
-  for (*out = 0; *s->at >= '0' && *s->at <= '9' && *out < MOST_PARAMS; s->at++)
-    *out = *out * 10 + (*s->at - '0');
-  if (*s->at == ']' && *start != '0' && *out < MOST_PARAMS)
-    return s->at++, FNZ_OK;
-  s->at = start;
-  return fnzi_scan_fail(s, "a list size and ']'");
-}
-
 static fnz_status parse_type(fnzi_scan *s, fnzi_param *p) {
   FNZ_TRY(base_type(s, p));
   FNZ_TRY(alias(s, p));
@@ -117,7 +107,14 @@ static fnz_status parse_type(fnzi_scan *s, fnzi_param *p) {
     return FNZ_OK;
   p->is_list = true;
   p->item_optional = p->optional;
-  FNZ_TRY(list_size(s, &p->list_size));
+  const char *start = s->at;
+  for (p->list_size = 0; *s->at >= '0' && *s->at <= '9' && p->list_size < MOST_PARAMS; s->at++)
+    p->list_size = p->list_size * 10 + (*s->at - '0');
+  if (*s->at != ']' || *start == '0' || p->list_size >= MOST_PARAMS) {
+    s->at = start;
+    return fnzi_scan_fail(s, "a list size and ']'");
+  }
+  s->at++;
   p->optional = fnzi_scan_accept(s, "?");
   return FNZ_OK;
 }

@@ -81,18 +81,6 @@ static fnz_status set_func(fnzi_native_entry *entry, const fnzi_yaml *value) {
   return FNZ_OK;
 }
 
-/* A parsed schema must print back exactly. */
-static fnz_status check_print(const fnzi_native_entry *entry, const fnzi_yaml *value) {
-  fnz_buffer text = {0};
-  const fnz_op *op = entry->native->op;
-  fnz_status status = fnzi_schema_print(entry->library->ctx, op, &text);
-  if (status == FNZ_OK && strcmp(text.data, op->schema) != 0)
-    status = FNZI_BREAK(entry->library, value->line, schema_form, "'%.160s' instead of '%.160s'",
-                        op->schema, text.data);
-  fnz_buffer_free(entry->library->ctx, &text);
-  return status;
-}
-
 static fnz_status read_func(fnzi_native_entry *entry, const fnzi_yaml *item) {
   const fnzi_yaml *value = item->kind == FNZI_YAML_MAP ? member(item, "func") : NULL;
   const char *text;
@@ -112,7 +100,15 @@ static fnz_status read_func(fnzi_native_entry *entry, const fnzi_yaml *item) {
     return FNZI_BREAK(entry->library, value->line, schema_form, "%s: %s", error.where,
                       error.message);
   }
-  return check_print(entry, value);
+  /* A parsed schema must print back exactly. */
+  fnz_buffer printed = {0};
+  const fnz_op *op = entry->native->op;
+  status = fnzi_schema_print(entry->library->ctx, op, &printed);
+  if (status == FNZ_OK && strcmp(printed.data, op->schema) != 0)
+    status = FNZI_BREAK(entry->library, value->line, schema_form, "'%.160s' instead of '%.160s'",
+                        op->schema, printed.data);
+  fnz_buffer_free(entry->library->ctx, &printed);
+  return status;
 }
 
 static fnz_status set_variants(fnzi_native_entry *entry, const fnzi_yaml *value) {
