@@ -28,10 +28,17 @@ static fnz_status differ_at(drawing *t, const fnzi_expr *symbol, int64_t number,
   return FNZ_OK;
 }
 
-/* The nearest number to *out in this direction (1 or -1) at which they differ, if longer and longer
- * steps within `room` meet one; *found is false if they do not. */
-static fnz_status find_nearest(drawing *t, const fnzi_expr *symbol, int64_t direction, int64_t room,
-                               int64_t *out, bool *found) {
+/* The number of the symbol that is wanted on one side of the breakpoint. */
+static fnz_status number_at(drawing *t, const fnzi_expr *symbol, size_t side, const fnzi_bounds *b,
+                            int64_t *out, bool *found) {
+  int64_t direction = side < 2 ? 1 : -1;
+  FNZ_TRY(fnzi_point_int(t->point, symbol, found, out));
+  if (!*found)
+    return FNZ_OK;
+  int64_t room = direction > 0 ? (b->max < FARTHEST ? b->max : FARTHEST) - *out
+                               : *out - (b->min > -FARTHEST ? b->min : -FARTHEST);
+  /* The nearest number in this direction at which they differ, if longer and longer steps within
+   * `room` meet one. */
   int64_t from = *out, same = 0, step = 1;
   *found = false;
   while (!*found && same < room) {
@@ -46,20 +53,8 @@ static fnz_status find_nearest(drawing *t, const fnzi_expr *symbol, int64_t dire
     FNZ_TRY(differ_at(t, symbol, from + (direction > 0 ? middle : -middle), &differ));
     *(differ ? &step : &same) = middle;
   }
+  FNZ_TRY(fnzi_point_set(t->point, symbol, from));
   *out = from + (direction > 0 ? step : -step);
-  return fnzi_point_set(t->point, symbol, from);
-}
-
-/* The number of the symbol that is wanted on one side of the breakpoint. */
-static fnz_status number_at(drawing *t, const fnzi_expr *symbol, size_t side, const fnzi_bounds *b,
-                            int64_t *out, bool *found) {
-  int64_t direction = side < 2 ? 1 : -1;
-  FNZ_TRY(fnzi_point_int(t->point, symbol, found, out));
-  if (!*found)
-    return FNZ_OK;
-  int64_t room = direction > 0 ? (b->max < FARTHEST ? b->max : FARTHEST) - *out
-                               : *out - (b->min > -FARTHEST ? b->min : -FARTHEST);
-  FNZ_TRY(find_nearest(t, symbol, direction, room, out, found));
   *out += *found && side % 2 ? direction : 0;
   *found = *found && *out >= b->min && *out <= b->max;
   return FNZ_OK;
