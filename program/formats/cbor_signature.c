@@ -57,27 +57,6 @@ static bool has_sharing(const fnz_output_spec *out) {
   return out->sharing != FNZ_SHARING_NEW || out->window || out->nviews;
 }
 
-static fnz_status put_sharing(fnzi_cbor_writer *w, fnzi_encoder e, const fnz_output_spec *out) {
-  uint64_t type;
-  FNZ_TRY(fnzi_encode_array(e, 4));
-  FNZ_TRY(fnzi_encode_uint(e, out->sharing));
-  FNZ_TRY(fnzi_encode_uint(e, out->of));
-  if (out->window) {
-    FNZ_TRY(fnzi_cbor_find_type(w, &out->window, &type));
-    FNZ_TRY(fnzi_encode_uint(e, type));
-  } else
-    FNZ_TRY(fnzi_encode_null(e));
-  FNZ_TRY(fnzi_encode_array(e, out->nviews));
-  for (uint32_t i = 0; i < out->nviews; i++) {
-    const fnz_view_call *v = &out->views[i];
-    FNZ_TRY(fnzi_encode_array(e, 3));
-    FNZ_TRY(fnzi_cbor_put_string(w, e, fnz_op_name(v->op)));
-    FNZ_TRY(fnzi_cbor_put_args(e, v->args, fnzi_cbor_given_args(v->op, v->args, v->nargs)));
-    FNZ_TRY(fnzi_encode_uint(e, v->index));
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_cbor_put_outputs(fnzi_cbor_writer *w, fnzi_encoder e) {
   uint32_t count = w->p->graphs.data[0].noutputs;
   FNZ_TRY(fnzi_encode_array(e, count));
@@ -92,8 +71,25 @@ fnz_status fnzi_cbor_put_outputs(fnzi_cbor_writer *w, fnzi_encoder e) {
       FNZ_TRY(signature_put_text(e, out->target));
     else if (shares)
       FNZ_TRY(fnzi_encode_null(e));
-    if (shares)
-      FNZ_TRY(put_sharing(w, e, out));
+    if (!shares)
+      continue;
+    FNZ_TRY(fnzi_encode_array(e, 4));
+    FNZ_TRY(fnzi_encode_uint(e, out->sharing));
+    FNZ_TRY(fnzi_encode_uint(e, out->of));
+    if (out->window) {
+      uint64_t type;
+      FNZ_TRY(fnzi_cbor_find_type(w, &out->window, &type));
+      FNZ_TRY(fnzi_encode_uint(e, type));
+    } else
+      FNZ_TRY(fnzi_encode_null(e));
+    FNZ_TRY(fnzi_encode_array(e, out->nviews));
+    for (uint32_t i = 0; i < out->nviews; i++) {
+      const fnz_view_call *v = &out->views[i];
+      FNZ_TRY(fnzi_encode_array(e, 3));
+      FNZ_TRY(fnzi_cbor_put_string(w, e, fnz_op_name(v->op)));
+      FNZ_TRY(fnzi_cbor_put_args(e, v->args, fnzi_cbor_given_args(v->op, v->args, v->nargs)));
+      FNZ_TRY(fnzi_encode_uint(e, v->index));
+    }
   }
   return FNZ_OK;
 }

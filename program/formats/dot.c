@@ -166,26 +166,24 @@ static bool is_hidden(const writer *w, uint64_t value) {
 }
 
 /* --- arrows ---------------------------------------------------------------------------------- */
-static fnz_status put_arrow(writer *w, const fnz_arg *arg) {
-  if (arg->tag == FNZ_ARG_GRAPH)
-    return fnzi_printf(w->ctx, w->out, "    g%lldout0 -> %s [style=dashed];\n", (long long)arg->u.i,
-                       w->user);
-  if (!fnzi_is_reference(arg))
-    return FNZ_OK;
-  const fnzi_value *v = fnzi_value_at(w->p, w->graph, arg->u.value);
-  if (v->node == FNZI_NO_NODE && is_hidden(w, arg->u.value))
-    return FNZ_OK;
-  if (v->node == FNZI_NO_NODE)
-    FNZ_TRY(
-        fnzi_printf(w->ctx, w->out, "    g%uin%llu", w->graph, (unsigned long long)arg->u.value));
-  else
-    FNZ_TRY(fnzi_printf(w->ctx, w->out, "    g%un%u", w->graph, v->node));
-  return fnzi_printf(w->ctx, w->out, " -> %s;\n", w->user);
-}
-
 static fnz_status put_arrows(writer *w, const fnz_arg *args, size_t count) {
-  FNZI_EACH_ARG(each, args, count)
-    FNZ_TRY(put_arrow(w, each.arg));
+  FNZI_EACH_ARG(each, args, count) {
+    const fnz_arg *arg = each.arg;
+    if (arg->tag == FNZ_ARG_GRAPH)
+      FNZ_TRY(fnzi_printf(w->ctx, w->out, "    g%lldout0 -> %s [style=dashed];\n",
+                          (long long)arg->u.i, w->user));
+    if (!fnzi_is_reference(arg))
+      continue;
+    const fnzi_value *v = fnzi_value_at(w->p, w->graph, arg->u.value);
+    if (v->node == FNZI_NO_NODE && is_hidden(w, arg->u.value))
+      continue;
+    if (v->node == FNZI_NO_NODE)
+      FNZ_TRY(
+          fnzi_printf(w->ctx, w->out, "    g%uin%llu", w->graph, (unsigned long long)arg->u.value));
+    else
+      FNZ_TRY(fnzi_printf(w->ctx, w->out, "    g%un%u", w->graph, v->node));
+    FNZ_TRY(fnzi_printf(w->ctx, w->out, " -> %s;\n", w->user));
+  }
   return FNZ_OK;
 }
 

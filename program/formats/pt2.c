@@ -100,22 +100,6 @@ static const fnzi_zip_entry *pt2_find(fnzi_zip *zip, const char *prefix, const c
   return size > 0 && (size_t)size < sizeof path ? fnzi_zip_find(zip, path) : NULL;
 }
 
-/* The folder of the first entry, which all others must be in. "" when there is none. */
-static fnz_status find_root(fnzi_zip *zip, fnzi_arena *arena, const char **out) {
-  const char *slash = zip->count ? strchr(zip->entries[0].name, '/') : NULL;
-  *out = "";
-  if (!slash || fnzi_zip_find(zip, "archive_format") ||
-      fnzi_zip_find(zip, "serialized_exported_program.json"))
-    return FNZ_OK;
-  const char *first = zip->entries[0].name;
-  FNZ_TRY(fnzi_arena_string(arena, first, (size_t)(slash - first) + 1, out));
-  for (size_t i = 0; i < zip->count; i++)
-    if (!fnzi_starts_with(zip->entries[i].name, *out))
-      return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, zip->entries[i].name,
-                       "the entry is not in the folder of all others, %s", *out);
-  return FNZ_OK;
-}
-
 /* A record of a few bytes as text without white space at its end; "" when there is none. */
 static fnz_status read_small(fnzi_zip *zip, const char *prefix, const char *name, char out[32]) {
   const fnzi_zip_entry *entry = pt2_find(zip, prefix, name);
@@ -201,8 +185,16 @@ static fnz_status read_archive(fnzi_pt2 *r, fnzi_zip *zip, const char *prefix) {
 
 static fnz_status read_zip(fnzi_pt2 *r, fnzi_zip *zip) {
   const fnzi_zip_entry *flat = fnzi_zip_find(zip, "serialized_exported_program.json");
-  const char *prefix = "";
-  FNZ_TRY(find_root(zip, r->arena, &prefix));
+  const bool is_bare = flat || !zip->count || fnzi_zip_find(zip, "archive_format");
+  const char *first = zip->count ? zip->entries[0].name : "", *prefix = "";
+  const char *slash = is_bare ? NULL : strchr(first, '/');
+  /* The folder of the first entry, which all others must be in. */
+  if (slash)
+    FNZ_TRY(fnzi_arena_string(r->arena, first, (size_t)(slash - first) + 1, &prefix));
+  for (size_t i = 0; i < zip->count; i++)
+    if (!fnzi_starts_with(zip->entries[i].name, prefix))
+      return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, zip->entries[i].name,
+                       "the entry is not in the folder of all others, %s", prefix);
   if (flat) {
     /* The flat archive of torch 2.7 and before; all its tensors are pickled. */
     char version[32];

@@ -95,8 +95,10 @@ static fnz_status guards_put_source(guard_text *g, bool *done) {
                 : fnzi_printf(g->r->doc.ctx, &g->out, "%lld", (long long)v->geometry->sizes[dim]);
 }
 
-/* Columns: the name of a function in Python, and in expressions. */
-static const char *take_function(guard_text *g) {
+/* The text over symbols; *done false where it has another source. */
+static fnz_status translate(guard_text *g, bool *done) {
+  fnz_context *ctx = g->r->doc.ctx;
+  /* Columns: the name of a function in Python, and in expressions. */
   static const char *const names[][2] = {{"torch.sym_max(", "Max("},
                                          {"torch.sym_min(", "Min("},
                                          {"torch.sym_float(", "ToFloat("},
@@ -106,18 +108,11 @@ static const char *take_function(guard_text *g) {
                                          {"math.ceil(", "CeilToInt("},
                                          {"round(", "RoundToInt("},
                                          {"abs(", "Abs("}};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (guards_take(g, names[i][0]))
-      return names[i][1];
-  return NULL;
-}
-
-/* The text over symbols; *done false where it has another source. */
-static fnz_status translate(guard_text *g, bool *done) {
-  fnz_context *ctx = g->r->doc.ctx;
   *done = true;
   while (*done && *g->at) {
-    const char *function = take_function(g);
+    const char *function = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !function; i++)
+      function = guards_take(g, names[i][0]) ? names[i][1] : NULL;
     if (function) {
       FNZ_TRY(fnzi_printf(ctx, &g->out, "%s", function));
     } else if (g->at[0] == 'L' && g->at[1] == '[') {

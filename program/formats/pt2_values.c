@@ -172,19 +172,6 @@ fnz_status fnzi_pt2_tables(fnzi_pt2_scope *s, const fnzi_json *graph) {
   return fnzi_pt2_keep_objects(s);
 }
 
-/* A tensor of a kind that is not supported is named in terms of the exporter: the place in the
- * table does not say which input it is, or which node's result. */
-static fnz_status of_value(const fnzi_pt2_scope *s, fnz_status status, const char *name) {
-  const fnz_error failure = s->r->doc.ctx->error;
-  char place[160];
-  if (status != FNZ_UNSUPPORTED)
-    return status;
-  snprintf(place, sizeof place, "input %.100s", name);
-  if (s->reading)
-    fnzi_node_describe(s->r->p, s->graph, s->node, s->reading, place);
-  return fnzi_fail(s->r->doc.ctx, failure.kind, failure.where, "%s: %s", place, failure.message);
-}
-
 fnz_status fnzi_pt2_define(fnzi_pt2_scope *s, const fnzi_json *at, const char *name, fnz_tag tag,
                            fnz_arg *out) {
   fnzi_pt2 *r = s->r;
@@ -199,13 +186,23 @@ fnz_status fnzi_pt2_define(fnzi_pt2_scope *s, const fnzi_json *at, const char *n
   if (!meta && (is_tensor || tag == FNZ_ARG_SYMBOL))
     return fnzi_json_fail(&r->doc, FNZ_CLASS_REF, at, "value %s is not in %s", name,
                           is_tensor ? "tensor_values" : "sym_int_values, bool or float");
-  if (is_tensor)
-    FNZ_TRY(of_value(s, fnzi_pt2_geometry(r->p, &r->doc, meta, &geometry), name));
-  else if (tag == FNZ_ARG_SYMBOL)
+  fnz_status status = is_tensor ? fnzi_pt2_geometry(r->p, &r->doc, meta, &geometry) : FNZ_OK;
+  if (status == FNZ_UNSUPPORTED) {
+    /* A tensor of a kind that is not supported is named in terms of the exporter: the place in the
+     * table does not say which input it is, or which node's result. */
+    const fnz_error failure = r->doc.ctx->error;
+    char where[160];
+    snprintf(where, sizeof where, "input %.100s", name);
+    if (s->reading)
+      fnzi_node_describe(r->p, s->graph, s->node, s->reading, where);
+    return fnzi_fail(r->doc.ctx, failure.kind, failure.where, "%s: %s", where, failure.message);
+  }
+  FNZ_TRY(status);
+  if (tag == FNZ_ARG_SYMBOL)
     FNZ_TRY(values_read_symbol(r, meta, &symbol));
   if (is_tensor && s->batch.defining)
     FNZ_TRY(fnzi_json_at(&r->doc, fnzi_batch_geometry(&s->batch, &geometry), at));
-  fnz_status status = fnzi_value_add(r->p, s->graph, name, geometry, s->node, &value);
+  status = fnzi_value_add(r->p, s->graph, name, geometry, s->node, &value);
   FNZ_TRY(fnzi_json_at(&r->doc, status, at));
   if (is_tensor && !s->batch.defining) /* else the file shows a part of it */
     FNZ_TRY(fnzi_pt2_keep_value(s, value, meta));

@@ -133,21 +133,6 @@ static fnz_status read_payload(loader *l, const folder *f, const fnzi_json *payl
   return fnzi_json_at(&f->doc, fnzi_weight_add(l->r->p, name, blob, g), payload);
 }
 
-/* Buffers that are not persistent are stored with the constants. If only the other folder has the
- * name, its entry is used. */
-static fnz_status weights_load(loader *l, const fnz_input_spec *spec,
-                               const fnz_geometry *in_graph) {
-  bool is_constant =
-      spec->kind == FNZ_INPUT_CONSTANT || (spec->kind == FNZ_INPUT_BUFFER && !spec->persistent);
-  for (int i = 0; i < 2; i++) {
-    const folder *f = is_constant == (i == 0) ? &l->constants : &l->weights;
-    uint64_t payload;
-    if (fnzi_map_get(&f->entries, spec->target, strlen(spec->target), &payload))
-      return read_payload(l, f, (const fnzi_json *)(uintptr_t)payload, in_graph, spec->target);
-  }
-  return fnzi_weight_add(l->r->p, spec->target, NULL, in_graph);
-}
-
 /* --- all weights ------------------------------------------------------------------------- */
 static fnz_status load_all(loader *l) {
   fnz_program *p = l->r->p;
@@ -158,7 +143,20 @@ static fnz_status load_all(loader *l) {
     if (g->inputs[i].tag != FNZ_ARG_VALUE)
       return fnzi_fail(p->ctx, FNZ_CLASS_TYPE, p->inputs[i].target,
                        "the signature gives input %u data, but it is no tensor", i);
-    FNZ_TRY(weights_load(l, &p->inputs[i], fnzi_value_at(p, 0, g->inputs[i].u.value)->geometry));
+    /* Buffers that are not persistent are stored with the constants. If only the other folder has
+     * the name, its entry is used. */
+    const fnz_input_spec *spec = &p->inputs[i];
+    const fnz_geometry *in_graph = fnzi_value_at(p, 0, g->inputs[i].u.value)->geometry;
+    const bool is_constant =
+        spec->kind == FNZ_INPUT_CONSTANT || (spec->kind == FNZ_INPUT_BUFFER && !spec->persistent);
+    const folder *f = is_constant ? &l->constants : &l->weights;
+    uint64_t payload;
+    bool is_there = fnzi_map_get(&f->entries, spec->target, strlen(spec->target), &payload);
+    f = is_there ? f : is_constant ? &l->weights : &l->constants;
+    if (is_there || fnzi_map_get(&f->entries, spec->target, strlen(spec->target), &payload))
+      FNZ_TRY(read_payload(l, f, (const fnzi_json *)(uintptr_t)payload, in_graph, spec->target));
+    else
+      FNZ_TRY(fnzi_weight_add(p, spec->target, NULL, in_graph));
   }
   return FNZ_OK;
 }

@@ -71,22 +71,6 @@ typedef struct stride_exprs {
   int64_t hints[FNZ_MAX_RANK];
 } stride_exprs;
 
-static fnz_status put_stride_exprs(fnzi_pt2_out *o, fnzi_json_out *w, const stride_exprs *strides,
-                                   uint32_t rank) {
-  FNZ_TRY(fnzi_json_open_as(w, "strides", '['));
-  for (uint32_t d = 0; d < rank; d++) {
-    const fnzi_expr *e = strides->of[d];
-    o->text.size = 0;
-    if (e->kind == FNZI_EXPR_NUMBER)
-      FNZ_TRY(values_put_dim(o, w, e->num, 0));
-    else {
-      FNZ_TRY(fnzi_expr_put_srepr(o->ctx, e, &o->text));
-      FNZ_TRY(put_expression_text(w, o->text.data, &strides->hints[d]));
-    }
-  }
-  return fnzi_json_close(w, ']');
-}
-
 /* `strides` replace the strides of the geometry unless NULL. */
 static fnz_status put_meta(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_geometry *g,
                            const stride_exprs *strides, const char *device, bool requires_grad) {
@@ -97,9 +81,23 @@ static fnz_status put_meta(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_geometry
   FNZ_TRY(fnzi_json_out_flag(w, "requires_grad", requires_grad));
   FNZ_TRY(fnzi_json_key(w, "device"));
   FNZ_TRY(fnzi_pt2_put_device(w, device));
-  FNZ_TRY(strides ? put_stride_exprs(o, w, strides, g->rank)
-                  : values_put_dims(o, w, "strides", g->strides, symbols ? symbols + g->rank : NULL,
-                                    g->rank));
+  if (!strides)
+    FNZ_TRY(
+        values_put_dims(o, w, "strides", g->strides, symbols ? symbols + g->rank : NULL, g->rank));
+  else {
+    FNZ_TRY(fnzi_json_open_as(w, "strides", '['));
+    for (uint32_t d = 0; d < g->rank; d++) {
+      const fnzi_expr *e = strides->of[d];
+      o->text.size = 0;
+      if (e->kind == FNZI_EXPR_NUMBER)
+        FNZ_TRY(values_put_dim(o, w, e->num, 0));
+      else {
+        FNZ_TRY(fnzi_expr_put_srepr(o->ctx, e, &o->text));
+        FNZ_TRY(put_expression_text(w, o->text.data, &strides->hints[d]));
+      }
+    }
+    FNZ_TRY(fnzi_json_close(w, ']'));
+  }
   FNZ_TRY(fnzi_json_key(w, "storage_offset"));
   FNZ_TRY(values_put_dim(o, w, g->offset, symbols ? symbols[2 * g->rank] : 0));
   FNZ_TRY(fnzi_json_out_number(w, "layout", LAYOUT_STRIDED));
