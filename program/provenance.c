@@ -120,20 +120,6 @@ bool fnzi_node_finder_find(const fnzi_node_finder *finder, const fnzi_node *node
 }
 
 /* --- metadata --------------------------------------------------------------------------------- */
-/* If the source is a rewritten program itself, its nodes map to nodes of an earlier program. */
-static fnzi_source_node provenance_source_of(const fnzi_node_finder *finder,
-                                             const fnzi_node *node) {
-  static const fnzi_source_node unknown = {0, FNZI_NO_NODE};
-  const fnz_program *from = finder->p;
-  size_t graph, index;
-  if (!fnzi_node_finder_find(finder, node, &graph, &index))
-    return unknown;
-  const fnzi_source_node *earlier = fnzi_graph_at(from, (uint32_t)graph)->source_nodes;
-  if (!from->is_rewritten)
-    return (fnzi_source_node){(uint32_t)graph, (uint32_t)index};
-  return earlier ? earlier[index] : unknown;
-}
-
 fnz_status fnzi_metadata_keep(const fnz_program *from, const fnzi_notes *notes, fnz_program *to) {
   if (!to || !from->extras || to->extras)
     return FNZ_OK;
@@ -155,9 +141,20 @@ fnz_status fnzi_metadata_keep(const fnz_program *from, const fnzi_notes *notes, 
     const fnzi_note *note = &notes->nodes.data[i];
     const fnzi_graph *g = fnzi_graph_at(to, note->graph);
     const fnzi_node *why = note->why.node ? note->why.node : note->why.reader;
-    if (note->node < g->nodes.count)
-      ((fnzi_source_node *)(uintptr_t)g->source_nodes)[note->node] =
-          provenance_source_of(&finder, why);
+    if (note->node >= g->nodes.count)
+      continue;
+    fnzi_source_node of = {0, FNZI_NO_NODE};
+    size_t graph, index;
+    if (fnzi_node_finder_find(&finder, why, &graph, &index)) {
+      /* If the source is a rewritten program itself, its nodes map to nodes of an earlier program.
+       */
+      const fnzi_source_node *earlier = fnzi_graph_at(from, (uint32_t)graph)->source_nodes;
+      if (!from->is_rewritten)
+        of = (fnzi_source_node){(uint32_t)graph, (uint32_t)index};
+      else if (earlier)
+        of = earlier[index];
+    }
+    ((fnzi_source_node *)(uintptr_t)g->source_nodes)[note->node] = of;
   }
   return FNZ_OK;
 }

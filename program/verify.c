@@ -149,22 +149,6 @@ static bool fits(const fnzi_param *param, const fnz_arg *arg) {
   return true;
 }
 
-static fnz_status refuse_arg(checker *c, const fnzi_node *n, const fnzi_param *param,
-                             const fnz_arg *arg) {
-  char wanted[64], given[80];
-  /* The first item of a list that does not fit; the argument itself if it is no list. */
-  const fnz_arg *list = param->is_list && arg->tag == FNZ_ARG_LIST ? arg->u.list : NULL, *at = arg;
-  for (uint32_t i = 0; list && at == arg && i < arg->count; i++)
-    if (!(item_tags(param) >> list[i].tag & 1))
-      at = &list[i];
-  if (arg->tag == FNZ_ARG_DEFAULT)
-    return fail(c, FNZ_CLASS_TYPE, "argument \"%s\" is missing; the schema is %s", param->name,
-                fnz_op_schema(n->op));
-  return fail(c, FNZ_CLASS_TYPE, "argument \"%s\" wants %s, but %s was given%s; the schema is %s",
-              param->name, fnzi_param_words(param, wanted), fnzi_arg_words(at, given),
-              at == arg ? "" : " in the list", fnz_op_schema(n->op));
-}
-
 static fnz_status check_args(checker *c, const fnzi_node *n) {
   if (n->nargs > n->op->nparams)
     return fail(c, FNZ_CLASS_TYPE, "%u arguments; the operator has %u", n->nargs, n->op->nparams);
@@ -172,8 +156,21 @@ static fnz_status check_args(checker *c, const fnzi_node *n) {
     static const fnz_arg missing = {.tag = FNZ_ARG_DEFAULT};
     const fnz_arg *arg = i < n->nargs ? &n->args[i] : &missing;
     const fnzi_param *param = &n->op->params[i];
-    if (!fits(param, arg))
-      return refuse_arg(c, n, param, arg);
+    if (fits(param, arg))
+      continue;
+    if (arg->tag == FNZ_ARG_DEFAULT)
+      return fail(c, FNZ_CLASS_TYPE, "argument \"%s\" is missing; the schema is %s", param->name,
+                  fnz_op_schema(n->op));
+    /* The first item of a list that does not fit; the argument itself if it is no list. */
+    const fnz_arg *list = param->is_list && arg->tag == FNZ_ARG_LIST ? arg->u.list : NULL;
+    const fnz_arg *at = arg;
+    for (uint32_t k = 0; list && at == arg && k < arg->count; k++)
+      if (!(item_tags(param) >> list[k].tag & 1))
+        at = &list[k];
+    char wanted[64], given[80];
+    return fail(c, FNZ_CLASS_TYPE, "argument \"%s\" wants %s, but %s was given%s; the schema is %s",
+                param->name, fnzi_param_words(param, wanted), fnzi_arg_words(at, given),
+                at == arg ? "" : " in the list", fnz_op_schema(n->op));
   }
   return FNZ_OK;
 }
