@@ -20,18 +20,6 @@ static void end(fnz_context *ctx, void *data) {
   fnzi_free(ctx, k, sizeof *k);
 }
 
-/* A place for one more. */
-static size_t make_room(fnz_context *ctx, kept *k) {
-  size_t oldest = 0;
-  if (k->count < MOST_KEPT)
-    return k->count++;
-  for (size_t i = 1; i < MOST_KEPT; i++)
-    if (k->used[i] < k->used[oldest])
-      oldest = i;
-  fnzi_cpu_conv_plan_end(ctx, k->plans[oldest]);
-  return oldest;
-}
-
 fnz_status fnzi_cpu_conv_kept(fnzi_krn_call *call, const fnzi_meta_conv *c, bool has_bias,
                               const fnzi_cpu_conv_plan **out) {
   const int lanes = fnzi_cpu_lanes(call);
@@ -54,7 +42,13 @@ fnz_status fnzi_cpu_conv_kept(fnzi_krn_call *call, const fnzi_meta_conv *c, bool
   FNZ_TRY(fnzi_cpu_conv_plan_make(call->ctx, c, has_bias, lanes, &made));
   if (!made)
     return FNZ_OK;
-  size_t at = make_room(call->ctx, k);
+  size_t at = 0; /* the plan that was not used for the longest time */
+  for (size_t i = 1; i < k->count; i++)
+    at = k->used[i] < k->used[at] ? i : at;
+  if (k->count < MOST_KEPT)
+    at = k->count++;
+  else
+    fnzi_cpu_conv_plan_end(call->ctx, k->plans[at]);
   k->plans[at] = made, k->used[at] = ++k->clock;
   *out = made;
   return FNZ_OK;

@@ -134,15 +134,6 @@ static void write_real(const lines *l, const int64_t *starts, int64_t used, cons
   fourier_scatter(l, 0, t, l->is_even ? *x : (block){x->re, x->re}, 1);
 }
 
-/* The way back is the way there with real and imaginary parts exchanged. */
-static void transform(const lines *l, block *x, block *y) {
-  if (l->is_inverse)
-    *x = (block){x->im, x->re}, *y = (block){y->im, y->re};
-  fnzi_cpu_fft_lines(&l->plan, l->lanes, x, y);
-  if (l->is_inverse)
-    *x = (block){x->im, x->re}, *y = (block){y->im, y->re};
-}
-
 /* Lines that a last block lacks are its first one again. */
 static void transform_block(const void *user, int64_t i, int thread) {
   const lines *l = user;
@@ -158,7 +149,12 @@ static void transform_block(const void *user, int64_t i, int thread) {
     read_real(l, from, &x);
   else
     read_half(l, from, &x, &y);
-  transform(l, &x, &y);
+  /* The way back is the way there with real and imaginary parts exchanged. */
+  if (l->is_inverse)
+    x = (block){x.im, x.re}, y = (block){y.im, y.re};
+  fnzi_cpu_fft_lines(&l->plan, l->lanes, &x, &y);
+  if (l->is_inverse)
+    x = (block){x.im, x.re}, y = (block){y.im, y.re};
   if (l->kind == COMPLEX)
     write_complex(l, to, used, l->length, &x);
   else if (l->kind == OF_REAL)

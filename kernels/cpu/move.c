@@ -122,19 +122,8 @@ fnz_status fnzi_kernel_complex(fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
-/* The last dimension that is repeated, of a result that lies row-major on a CPU; -1: none. */
-static int64_t last_repeated(const fnzi_krn_call *call, const fnzi_krn_window *from) {
-  const fnz_geometry *out = &call->outputs[0]->place;
-  bool is_dense = !call->record && fnz_geometry_numel(out) && fnzi_is_contiguous(out) &&
-                  out->dtype == from->dtype;
-  for (uint32_t i = out->rank; is_dense && i-- > 0;)
-    if (out->sizes[i] != from->sizes[i])
-      return i;
-  return -1;
-}
-
 /* Every dimension of the result is (repeat, size); an unrepeated one stays one dimension. The last
- * repeated one is filled from its first block. */
+ * repeated one is filled from its first block where the result lies row-major on a CPU. */
 fnz_status fnzi_kernel_repeat(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0], *self = fnzi_krn_call_input(call, 0);
   uint32_t missing = out->place.rank - self->place.rank;
@@ -146,7 +135,11 @@ fnz_status fnzi_kernel_repeat(fnzi_krn_call *call) {
   fnzi_krn_window_of(self, &from);
   for (uint32_t i = 0; i < missing; i++)
     fnzi_krn_window_insert(&from, 0, 1, 0);
-  int64_t last = last_repeated(call, &from), block = 0, times = 1;
+  bool fills = !call->record && fnzi_krn_array_numel(out) && fnzi_is_contiguous(&out->place) &&
+               out->place.dtype == from.dtype;
+  int64_t last = -1, block = 0, times = 1;
+  for (uint32_t i = 0; fills && i < out->place.rank; i++)
+    last = out->place.sizes[i] != from.sizes[i] ? (int64_t)i : last;
   for (uint32_t i = out->place.rank; i-- > 0;) {
     int64_t size = from.sizes[i], stride = to.strides[i];
     int64_t repeats = size ? to.sizes[i] / size : 0;

@@ -67,29 +67,23 @@ static float random_rounded(fnz_dtype dtype, float v) {
 }
 
 /* A number that rounds to the end becomes the start. */
-static void draw_singles(const uniform *law, fnz_generator *g, int64_t count, float *out) {
-  const float from = (float)law->from, to = (float)law->to, range = to - from;
-  const float start = random_rounded(law->dtype, from), end = random_rounded(law->dtype, to);
-  for (int64_t i = 0; i < count; i++) {
-    float v = random_rounded(law->dtype, fmaf(fnzi_generator_single(g), range, from));
-    out[i] = v == end ? start : v;
-  }
-}
-
-static void draw_doubles(const uniform *law, fnz_generator *g, int64_t count, double *out) {
-  const double range = law->to - law->from;
-  for (int64_t i = 0; i < count; i++) {
-    double v = fma(fnzi_generator_double(g), range, law->from);
-    out[i] = v == law->to ? law->from : v;
-  }
-}
-
 static void draw_uniform(const void *law, fnz_generator *g, int64_t count, void *out) {
-  const uniform *u = law;
-  if (is_wide(u->dtype))
-    draw_doubles(u, g, count, out);
-  else
-    draw_singles(u, g, count, out);
+  const uniform u = *(const uniform *)law;
+  if (is_wide(u.dtype)) {
+    double *to = out;
+    for (int64_t i = 0; i < count; i++) {
+      double v = fma(fnzi_generator_double(g), u.to - u.from, u.from);
+      to[i] = v == u.to ? u.from : v;
+    }
+    return;
+  }
+  const float from = (float)u.from, range = (float)u.to - from;
+  const float start = random_rounded(u.dtype, from), end = random_rounded(u.dtype, (float)u.to);
+  float *to = out;
+  for (int64_t i = 0; i < count; i++) {
+    float v = random_rounded(u.dtype, fmaf(fnzi_generator_single(g), range, from));
+    to[i] = v == end ? start : v;
+  }
 }
 
 /* A float as the result would hold it. */
