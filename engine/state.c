@@ -186,26 +186,21 @@ static fnz_status fill_pool(fnz_context *ctx, fnz_executable_state *s) {
   return FNZ_OK;
 }
 
-static fnz_status check_pooled(const fnz_executable_state *s, uint32_t k,
-                               const fnzi_eng_pooled *item) {
-  const fnz_geometry *expected = layout_of(s->exe, k), *has = &item->geometry;
-  char here[FNZI_SHAPE_TEXT], there[FNZI_SHAPE_TEXT];
-  if (fnzi_geometry_equal(expected, has) && s->extents[s->exe->inputs[k].memory] <= item->extent)
-    return FNZ_OK;
-  fnzi_shape_text(expected, here);
-  fnzi_shape_text(has, there);
-  return fnzi_fail(s->ctx, expected->dtype == has->dtype ? FNZ_CLASS_BOUNDS : FNZ_CLASS_TYPE,
-                   item->name, "it is %s here and %s in the other state, or has other strides",
-                   here, there);
-}
-
 /* Takes the memory that the pool has for input k. */
 static fnz_status find_pooled(fnz_executable_state *s, uint32_t k) {
   const fnzi_stp_input *in = &s->exe->inputs[k];
   const fnzi_eng_pooled *item = in->name ? fnzi_eng_pool_find(s->pool, in->name) : NULL;
   if (!in->in_state || !item)
     return FNZ_OK;
-  FNZ_TRY(check_pooled(s, k, item));
+  const fnz_geometry *expected = layout_of(s->exe, k), *has = &item->geometry;
+  if (!fnzi_geometry_equal(expected, has) || s->extents[in->memory] > item->extent) {
+    char here[FNZI_SHAPE_TEXT], there[FNZI_SHAPE_TEXT];
+    fnzi_shape_text(expected, here);
+    fnzi_shape_text(has, there);
+    return fnzi_fail(s->ctx, expected->dtype == has->dtype ? FNZ_CLASS_BOUNDS : FNZ_CLASS_TYPE,
+                     item->name, "it is %s here and %s in the other state, or has other strides",
+                     here, there);
+  }
   if (s->starts[in->memory] && s->starts[in->memory] != item->start)
     return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, in->name,
                      "it shares memory here, but not in the other state");
@@ -327,25 +322,22 @@ static fnz_geometry from_first(const fnz_geometry *g) {
   return window;
 }
 
-/* Fails with the names of the state, as many as fit a message. */
-static fnz_status refuse_name(const fnz_executable_state *s, fnz_context *ctx, const char *name) {
-  const fnzi_stp_slots *slots = &s->exe->slots[FNZ_SIDE_STATE];
-  char names[200] = "";
-  for (size_t i = 0; i < slots->count; i++) {
-    size_t used = strlen(names);
-    snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", slots->data[i].info.name);
-  }
-  return fnzi_fail(ctx, FNZ_CLASS_REF, name,
-                   slots->count ? "the state has nothing of this name; it has %s"
-                                : "the program writes no buffer or parameter, so it has no state%s",
-                   names);
-}
-
 static fnz_status check_array(const fnz_executable_state *s, fnz_context *ctx, const fnz_array *a,
                               fnz_memory *out) {
   const size_t i = state_find(s, a->name);
-  if (i == SIZE_MAX)
-    return refuse_name(s, ctx, a->name);
+  if (i == SIZE_MAX) {
+    const fnzi_stp_slots *slots = &s->exe->slots[FNZ_SIDE_STATE];
+    char names[200] = ""; /* as many as fit a message */
+    for (size_t k = 0; k < slots->count; k++) {
+      size_t used = strlen(names);
+      snprintf(names + used, sizeof names - used, "%s%s", k ? ", " : "", slots->data[k].info.name);
+    }
+    return fnzi_fail(ctx, FNZ_CLASS_REF, a->name,
+                     slots->count
+                         ? "the state has nothing of this name; it has %s"
+                         : "the program writes no buffer or parameter, so it has no state%s",
+                     names);
+  }
   *out = window_of(s, i);
   const fnz_geometry *g = out->geometry,
                      given = {.dtype = a->dtype, .rank = a->rank, .sizes = a->sizes};

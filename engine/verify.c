@@ -306,20 +306,6 @@ static fnz_status make_state(verifying *v) {
   return fnz_executable_state_read(v->ctx, v->state, v->begin);
 }
 
-/* Compares the outputs of a run, then the values of the state. Not all of the state is a result. */
-static fnz_status check_state_step(verifying *v, const char *run) {
-  FNZ_TRY(alone(v, run, verify_execute(v)));
-  FNZ_TRY(compare_all(v, run, v->expected, v->actual, false));
-  FNZ_TRY(fresh(v, &v->actual));
-  FNZ_TRY(fnz_executable_state_write(v->ctx, v->state, v->actual));
-  for (size_t i = 0; i < fnz_arrays_count(v->actual); i++) {
-    const fnz_array *b = fnz_arrays_at(v->actual, i), *a = fnz_arrays_find(v->expected, b->name);
-    if (a)
-      FNZ_TRY(compare(v, run, a, b->name, b));
-  }
-  return FNZ_OK;
-}
-
 /* Copies the arrays of `from` whose names are not in `to`. */
 static fnz_status copy_all(const fnz_arrays *from, fnz_arrays *to) {
   for (size_t i = 0; i < fnz_arrays_count(from); i++)
@@ -334,7 +320,15 @@ static fnz_status check_state(verifying *v) {
   if (goes_on)
     FNZ_TRY(make_state(v));
   for (size_t i = 0; goes_on && i < sizeof runs / sizeof *runs; i++) {
-    FNZ_TRY(check_state_step(v, runs[i]));
+    FNZ_TRY(alone(v, runs[i], verify_execute(v)));
+    FNZ_TRY(compare_all(v, runs[i], v->expected, v->actual, false));
+    FNZ_TRY(fresh(v, &v->actual));
+    FNZ_TRY(fnz_executable_state_write(v->ctx, v->state, v->actual));
+    for (size_t k = 0; k < fnz_arrays_count(v->actual); k++) {
+      const fnz_array *b = fnz_arrays_at(v->actual, k), *a = fnz_arrays_find(v->expected, b->name);
+      if (a) /* not all of the state is a result */
+        FNZ_TRY(compare(v, runs[i], a, b->name, b));
+    }
     /* If the interpreter fails on the state as it is now, there is nothing more to compare. */
     FNZ_TRY(fresh(v, &v->next));
     FNZ_TRY(copy_all(v->actual, v->next));

@@ -204,26 +204,22 @@ static fnz_status put_computed(const pass *p) {
   return FNZ_OK;
 }
 
-static fnz_status open_loop(const pass *p) {
-  const fnzi_cuda_team *t = p->t;
-  PUT(&t->w, "#pragma unroll%s\n", t->keeps_row ? "" : " 1");
-  if (t->g->pieces)
-    PUT(&t->w, "    for (index first = from; first < till; first += %lld) {\n", (long long)p->step);
-  else {
-    /* If the end determines the registers of kept values, it is a constant. */
-    const bool is_fixed = t->text->is_general && t->keeps_row;
-    fnzi_cuda_word end = fnzi_cuda_word_index(is_fixed ? NULL : t->text,
-                                              is_fixed ? t->iterations * t->threads : t->vectors);
-    PUT(&t->w, "    for (index first = 0; first < %s; first += %lld) {\n", end.text,
-        (long long)p->step);
-  }
-  return FNZ_OK;
-}
-
 static fnz_status put_vectors(const pass *p) {
   const fnzi_cuda_team *t = p->t;
-  if (p->loops)
-    FNZ_TRY(open_loop(p));
+  if (p->loops) {
+    PUT(&t->w, "#pragma unroll%s\n", t->keeps_row ? "" : " 1");
+    if (t->g->pieces)
+      PUT(&t->w, "    for (index first = from; first < till; first += %lld) {\n",
+          (long long)p->step);
+    else {
+      /* If the end determines the registers of kept values, it is a constant. */
+      const bool is_fixed = t->text->is_general && t->keeps_row;
+      fnzi_cuda_word end = fnzi_cuda_word_index(is_fixed ? NULL : t->text,
+                                                is_fixed ? t->iterations * t->threads : t->vectors);
+      PUT(&t->w, "    for (index first = 0; first < %s; first += %lld) {\n", end.text,
+          (long long)p->step);
+    }
+  }
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     if (loads(p, k) && !t->kept[k])
       FNZ_TRY(put_registers(t, k, p->ahead));

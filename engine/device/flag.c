@@ -10,14 +10,6 @@
  * saved. */
 #include "engine/device/lowering.h"
 
-static bool sets_flag(const fnzi_dev_work *work) {
-  for (uint32_t k = 0; k < work->nlaunches; k++)
-    for (uint32_t i = 0; i < work->launches[k].noperands; i++)
-      if (work->launches[k].buffers[i] == FNZI_DEV_AT_FLAG)
-        return true;
-  return false;
-}
-
 static bool calls_library(const fnzi_dev_work *work) {
   for (uint32_t k = 0; k < work->nlaunches; k++)
     if (work->launches[k].call)
@@ -78,7 +70,9 @@ fnz_status fnzi_dev_works_guard(fnzi_dev_builder *m) {
   for (size_t i = 0; i < count; i++) {
     const fnzi_dev_work *work = &m->d->works[i];
     targets to = targets_of(plan, &plan->steps.data[i]);
-    flagged = flagged || sets_flag(work);
+    for (uint32_t k = 0; k < work->nlaunches; k++)
+      for (uint32_t o = 0; o < work->launches[k].noperands; o++)
+        flagged = flagged || work->launches[k].buffers[o] == FNZI_DEV_AT_FLAG;
     if (to.state && work->on_device && m->d->first_writes == SIZE_MAX)
       m->d->first_writes = i;
     if (to.state && flagged && b.first > i)

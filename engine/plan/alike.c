@@ -80,29 +80,11 @@ static bool add_args(finding *f, const fnz_arg *args, size_t nargs) {
 
 /* --- Kinds --------------------------------------------------------------------------------------
  */
-static fnz_status look_up(finding *f, const fnzi_node *node, fnzi_pln_kinds *out, uint64_t *kind) {
-  uint64_t *kept;
-  *kind = out->count;
-  f->words = f->tags = 0;
-  if (!add_word(f, (uint64_t)(uintptr_t)node->op) ||
-      !add_word(f, node->nargs | (uint64_t)node->noutputs << 32) ||
-      !add_args(f, node->args, node->nargs) || !add_args(f, node->outputs, node->noutputs)) {
-    out->count++; /* like no other one */
-    return FNZ_OK;
-  }
-  size_t bytes = f->words * sizeof *f->key;
-  if (fnzi_map_get(&f->kinds, f->key, bytes, kind))
-    return FNZ_OK;
-  FNZI_NEW(f->arena, f->words, &kept);
-  memcpy(kept, f->key, bytes);
-  return fnzi_map_set(&f->kinds, kept, bytes, out->count++);
-}
-
 static fnz_status find_kind(finding *f, uint32_t n, fnzi_pln_kinds *out) {
   const fnzi_node *nodes = f->graph->nodes.data, *node = &nodes[n];
   uint16_t op_index = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
   uint32_t like = op_index == FNZI_NO_OP ? 0 : f->latest[op_index];
-  uint64_t kind;
+  uint64_t kind = out->count;
   if (op_index != FNZI_NO_OP)
     f->latest[op_index] = n + 1;
   const fnzi_node *last = like ? &nodes[like - 1] : NULL;
@@ -116,7 +98,19 @@ static fnz_status find_kind(finding *f, uint32_t n, fnzi_pln_kinds *out) {
     out->by_node[n] = out->count++;
     return FNZ_OK;
   }
-  FNZ_TRY(look_up(f, node, out, &kind));
+  f->words = f->tags = 0;
+  bool has_key = add_word(f, (uint64_t)(uintptr_t)node->op) &&
+                 add_word(f, node->nargs | (uint64_t)node->noutputs << 32) &&
+                 add_args(f, node->args, node->nargs) && add_args(f, node->outputs, node->noutputs);
+  size_t bytes = f->words * sizeof *f->key;
+  if (!has_key)
+    out->count++; /* like no other one */
+  else if (!fnzi_map_get(&f->kinds, f->key, bytes, &kind)) {
+    uint64_t *kept;
+    FNZI_NEW(f->arena, f->words, &kept);
+    memcpy(kept, f->key, bytes);
+    FNZ_TRY(fnzi_map_set(&f->kinds, kept, bytes, out->count++));
+  }
   out->by_node[n] = (uint32_t)kind;
   return FNZ_OK;
 }

@@ -76,14 +76,6 @@ static void list_spans(const walk *w, int64_t start, fnzi_pln_span *spans, uint3
   }
 }
 
-static uint64_t count_spans(const walk *w, uint32_t most) {
-  uint64_t count = 1;
-  for (uint32_t d = 0; d < w->rank && count <= most; d++)
-    if (!fnzi_mul_size(count, (uint64_t)w->sizes[d], &count))
-      return (uint64_t)most + 1;
-  return count;
-}
-
 fnz_status fnzi_pln_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_t most,
                              fnzi_pln_bytes *out) {
   int64_t cell = (int64_t)fnzi_dtype(map->dtype)->bytes, low, high;
@@ -106,7 +98,10 @@ fnz_status fnzi_pln_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_
   w.run = cell;
   sort_dims(&w, map, cell);
   fold(&w);
-  uint64_t count = count_spans(&w, most);
+  uint64_t count = 1;
+  for (uint32_t d = 0; d < w.rank && count <= most; d++)
+    if (!fnzi_mul_size(count, (uint64_t)w.sizes[d], &count))
+      count = (uint64_t)most + 1;
   out->inexact = count > most;
   if (out->inexact)
     count = 1;

@@ -109,18 +109,6 @@ static uintptr_t end_of(const fnz_workspace *ws, uint32_t index) {
              : (uintptr_t)output_of(ws, index)->data + output_of(ws, index)->bytes;
 }
 
-/* Says that some guard names inputs a and b. It is called rarely: only for inputs that share memory
- * if one of them is written. */
-static bool are_guarded(const fnz_executable *exe, uint32_t a, uint32_t b) {
-  bool found = false;
-  for (size_t i = 0; !found && i < fnz_program_guard_count(exe->program); i++) {
-    const fnz_guard guard = fnz_program_guard(exe->program, i);
-    found = guard.kind == FNZ_GUARD_DISJOINT && names(&guard, name_of(exe, a)) &&
-            names(&guard, name_of(exe, b));
-  }
-  return found;
-}
-
 /* Returns whether the output may be in the input's memory: the final value of a donated input
  * may. */
 static bool is_in_place(const fnz_workspace *ws, uint32_t input, uint32_t out) {
@@ -139,9 +127,17 @@ static bool must_not_overlap(const fnz_workspace *ws, uint32_t a, uint32_t b) {
   if (a >= count || b >= count)
     return (a >= count && b >= count) || !is_in_place(ws, a < count ? a : b, a < count ? b : a);
   const fnzi_stp_input *x = &ws->exe->inputs[a], *y = &ws->exe->inputs[b];
+  const fnz_program *p = ws->exe->program;
+  bool must_not = x->is_donated || y->is_donated || x->in_state || y->in_state;
   bool guarded = x->is_guarded && y->is_guarded && (x->is_written || y->is_written);
-  return x->memory != y->memory && (x->is_donated || y->is_donated || x->in_state || y->in_state ||
-                                    (guarded && are_guarded(ws->exe, a, b)));
+  if (x->memory == y->memory)
+    return false;
+  for (size_t i = 0; guarded && !must_not && i < fnz_program_guard_count(p); i++) {
+    const fnz_guard guard = fnz_program_guard(p, i);
+    must_not = guard.kind == FNZ_GUARD_DISJOINT && names(&guard, name_of(ws->exe, a)) &&
+               names(&guard, name_of(ws->exe, b));
+  }
+  return must_not;
 }
 
 /* Says that two pieces share bytes; `a` begins before `b`. Windows of one type are compared element

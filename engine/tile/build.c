@@ -236,23 +236,6 @@ static fnz_status make(builder *m) {
   return FNZ_OK;
 }
 
-/* Finds the space of the group: that of a node with rows, if there is one. */
-static fnz_status find_space(builder *m) {
-  const fnzi_krn_call *calls = m->calls;
-  fnzi_meta_row row;
-  bool rows = false;
-  m->space = &calls[0].outputs[0]->place;
-  for (uint32_t i = 0; i < m->ncalls && !rows; i++) {
-    FNZ_TRY(build_find_rows(m, &calls[i], &row, &rows));
-    if (rows) {
-      m->tile->dims = row.dims;
-      m->space = &fnzi_krn_call_input(&calls[i], 0)->place;
-    }
-  }
-  m->count = fnz_geometry_numel(m->space);
-  return FNZ_OK;
-}
-
 /* Makes the calls of the nodes. A value that only the group reads gets an array without memory. */
 static fnz_status open_calls(builder *m) {
   fnz_workspace *ws = m->ws;
@@ -278,10 +261,21 @@ static fnz_status open_calls(builder *m) {
 static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
   builder m = {.ws = ws, .b = b, .first = step->first};
   fnzi_stp_thunk thunk = {.kind = FNZI_STP_THUNK_TILE, .node = step->last};
+  fnzi_meta_row row;
+  bool rows = false;
   m.ncalls = step->last - m.first + 1;
   FNZ_TRY(open_calls(&m));
   FNZI_NEW(&b->arena, 1, &m.tile);
-  FNZ_TRY(find_space(&m));
+  /* The space of the group is that of a node with rows, if there is one. */
+  m.space = &m.calls[0].outputs[0]->place;
+  for (uint32_t i = 0; i < m.ncalls && !rows; i++) {
+    FNZ_TRY(build_find_rows(&m, &m.calls[i], &row, &rows));
+    if (rows) {
+      m.tile->dims = row.dims;
+      m.space = &fnzi_krn_call_input(&m.calls[i], 0)->place;
+    }
+  }
+  m.count = fnz_geometry_numel(m.space);
   FNZ_TRY(make(&m));
   size_t bytes = m.tile->thread_bytes * (size_t)fnzi_krn_team_lanes(m.tile->team);
   b->registers_bytes = bytes > b->registers_bytes ? bytes : b->registers_bytes;
