@@ -97,13 +97,6 @@ static int check_kinds(const cli_call *call, fnz_format format) {
   return CLI_DONE;
 }
 
-/* Readers of PyTorch's own files know plain views, and few of them know `view_copy` and its kin. */
-static void choose_views(cli_call *call, fnz_format format) {
-  if (!cli_has(call, CLI_VIEWS) && !cli_target(call) &&
-      (format == FNZ_FORMAT_PT2 || format == FNZ_FORMAT_JSON))
-    call->options[CLI_VIEWS] = "keep";
-}
-
 int cli_convert(cli_call *call) {
   const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
   fnz_format format;
@@ -118,7 +111,10 @@ int cli_convert(cli_call *call) {
   CLI_TRY(cli_method_open(call));
   if (cli_method_is_missing(call) && (format == FNZ_FORMAT_CBOR || format == FNZ_FORMAT_MLIR))
     return cli_methods_convert(call, format, path);
-  choose_views(call, format);
+  /* Readers of PyTorch's own files know plain views, and few of them know `view_copy`. */
+  if (!cli_has(call, CLI_VIEWS) && !cli_target(call) &&
+      (format == FNZ_FORMAT_PT2 || format == FNZ_FORMAT_JSON))
+    call->options[CLI_VIEWS] = "keep";
   if (format == FNZ_FORMAT_MLIR)
     cli_mlir_take_options(call, &mlir);
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));

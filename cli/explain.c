@@ -264,17 +264,16 @@ typedef struct named {
   size_t source_graph, source, result_graph, result, step_graph, step, input;
 } named;
 
-static bool stayed(const cli_call *call, const named *it) {
-  const fnz_origin *o = fnz_origins_at(call->step_origins, it->step_graph, it->step);
-  return o->reason != FNZ_REASON_STEP && o->graph == it->result_graph && o->node == it->result;
-}
-
 static int find_named(cli_call *call, const char *name, named *out) {
   out->in_source = cli_find_result(call->program, name, &out->source_graph, &out->source);
   out->in_result = cli_find_result(call->functional, name, &out->result_graph, &out->result);
-  out->in_steps = call->made_of &&
-                  cli_find_result(call->made_of, name, &out->step_graph, &out->step) &&
-                  !(out->in_result && stayed(call, out));
+  out->in_steps =
+      call->made_of && cli_find_result(call->made_of, name, &out->step_graph, &out->step);
+  if (out->in_steps && out->in_result) { /* a node that stays is no step */
+    const fnz_origin *o = fnz_origins_at(call->step_origins, out->step_graph, out->step);
+    out->in_steps =
+        o->reason == FNZ_REASON_STEP || o->graph != out->result_graph || o->node != out->result;
+  }
   if (out->in_source || out->in_result || out->in_steps)
     return CLI_DONE;
   out->is_input = cli_find_input(call->program, name, &out->input);
@@ -362,24 +361,20 @@ static int check_arch(cli_call *call) {
   return CLI_DONE;
 }
 
-/* Fails with the names of all stages if none is called so. */
-static int check_stage(cli_call *call) {
-  const char *stage = call->options[CLI_STAGE], *name;
-  char names[CLI_NEAR] = "";
-  for (size_t k = 0; (name = fnz_stage_name(k)) != NULL; k++) {
-    size_t used = strlen(names);
-    if (strcmp(name, stage) == 0)
-      return CLI_DONE;
-    snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", name);
-  }
-  return cli_usage(call, "--stage takes one of %s, not %s", names, stage);
-}
-
 static int explain_stage(cli_call *call) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   fnz_buffer text = {0};
   static const cli_option others[] = {CLI_PLAN, CLI_DECOMPOSE, CLI_JSON};
-  CLI_TRY(check_stage(call));
+  const char *stage = call->options[CLI_STAGE], *name;
+  char names[CLI_NEAR] = "";
+  bool is_known = false;
+  for (size_t k = 0; !is_known && (name = fnz_stage_name(k)) != NULL; k++) {
+    size_t used = strlen(names);
+    is_known = strcmp(name, stage) == 0;
+    snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", name);
+  }
+  if (!is_known)
+    return cli_usage(call, "--stage takes one of %s, not %s", names, stage);
   if (call->noperands == 2)
     return cli_usage(call, "--stage is about the whole program; leave %s out", call->operands[1]);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -388,9 +383,8 @@ static int explain_stage(cli_call *call) {
                        cli_option_name(others[i]));
   CLI_TRY(cli_functionalize_options(call, &options));
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
-  int result = cli_check(
-      call, fnz_stage_write(call->ctx, call->program, &options, call->options[CLI_STAGE], &text),
-      call->operands[0]);
+  int result = cli_check(call, fnz_stage_write(call->ctx, call->program, &options, stage, &text),
+                         call->operands[0]);
   if (result == CLI_DONE)
     fwrite(text.data, 1, text.size, stdout);
   fnz_buffer_free(call->ctx, &text);

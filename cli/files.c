@@ -109,47 +109,34 @@ static int check_read_once(const cli_call *call, const files *in) {
   return CLI_DONE;
 }
 
-/* The final state may take the place of the first one, which has been read by then. */
-static int check_apart(const cli_call *call, const file *out, const files *in) {
-  for (size_t i = 0; i < in->count; i++) {
-    bool goes_on = out->of == CLI_SAVE_STATE && in->data[i].of == CLI_STATE_FILE;
-    if (!goes_on && are_same(out, &in->data[i]))
-      return cli_usage(call, "%s %s is what is read from %s; name another file", out->option,
-                       out->path, in->data[i].path);
-  }
-  return CLI_DONE;
-}
-
-static int check_written_once(const cli_call *call, const files *out) {
-  for (size_t i = 0; i < out->count; i++)
-    for (size_t k = 0; k < i; k++)
-      if (!is_stream(&out->data[i]) && are_same(&out->data[k], &out->data[i]))
-        return cli_usage(call, "%s %s and %s %s are one file, which can hold only one of them",
-                         out->data[k].option, out->data[k].path, out->data[i].option,
-                         out->data[i].path);
-  return CLI_DONE;
-}
-
-/* Results are safetensors: a name that promises other bytes would mislead what opens the file. */
-static int check_results_name(const cli_call *call, const file *out) {
+int cli_check_files(const cli_call *call) {
   static const char *const others[] = {".npy", ".npz",  ".pt",   ".pth", ".pt2", ".pkl", ".h5",
                                        ".csv", ".json", ".cbor", ".fnz", ".txt", ".bin", ".onnx"};
-  for (size_t i = 0; out->of != CLI_OUTPUT && i < sizeof others / sizeof *others; i++)
-    if (cli_ends_with(out->path, others[i]))
-      return cli_usage(call, "results are written as safetensors, not as %s; name %.*s.safetensors",
-                       others[i], (int)(strlen(out->path) - strlen(others[i])), out->path);
-  return CLI_DONE;
-}
-
-int cli_check_files(const cli_call *call) {
   const files in = files_read(call), out = files_written(call);
   CLI_TRY(check_read_once(call, &in));
-  CLI_TRY(check_written_once(call, &out));
+  for (size_t i = 0; i < out.count; i++)
+    for (size_t k = 0; k < i; k++)
+      if (!is_stream(&out.data[i]) && are_same(&out.data[k], &out.data[i]))
+        return cli_usage(call, "%s %s and %s %s are one file, which can hold only one of them",
+                         out.data[k].option, out.data[k].path, out.data[i].option,
+                         out.data[i].path);
   for (size_t i = 0; i < out.count; i++) {
-    if (is_stream(&out.data[i]))
+    const file *f = &out.data[i];
+    if (is_stream(f))
       continue;
-    CLI_TRY(check_apart(call, &out.data[i], &in));
-    CLI_TRY(check_results_name(call, &out.data[i]));
+    for (size_t k = 0; k < in.count; k++) {
+      /* The final state may take the place of the first one, which has been read by then. */
+      bool goes_on = f->of == CLI_SAVE_STATE && in.data[k].of == CLI_STATE_FILE;
+      if (!goes_on && are_same(f, &in.data[k]))
+        return cli_usage(call, "%s %s is what is read from %s; name another file", f->option,
+                         f->path, in.data[k].path);
+    }
+    /* Results are safetensors: a name that promises other bytes would mislead what opens it. */
+    for (size_t k = 0; f->of != CLI_OUTPUT && k < sizeof others / sizeof *others; k++)
+      if (cli_ends_with(f->path, others[k]))
+        return cli_usage(call,
+                         "results are written as safetensors, not as %s; name %.*s.safetensors",
+                         others[k], (int)(strlen(f->path) - strlen(others[k])), f->path);
   }
   return CLI_DONE;
 }

@@ -44,13 +44,6 @@ static bool is_in_state(const cli_call *call, const char *name) {
   return !exe && (strncmp(name, "buffer.", 7) == 0 || strncmp(name, "parameter.", 10) == 0);
 }
 
-/* The file has data for it, or --state. */
-static bool begins_as_something(const cli_call *call, const char *name) {
-  const char *target = strchr(name, '.') + 1;
-  return fnz_program_weight(call->functional, target).data ||
-         (call->more && (fnz_arrays_find(call->more, name) || fnz_arrays_find(call->more, target)));
-}
-
 /* --- Arrays ----------------------------------------------------------------------------------- */
 static fnz_status copy(const fnz_array *a, fnz_arrays *to) {
   void *data;
@@ -95,9 +88,15 @@ int cli_held_open(cli_call *call) {
   fnz_status status = fnz_arrays_create(call->ctx, &all);
   if (status == FNZ_OK) {
     status = fnz_executable_state_write(call->ctx, call->state, all);
-    for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(all); i++)
-      if (begins_as_something(call, fnz_arrays_at(all, i)->name))
-        status = copy(fnz_arrays_at(all, i), call->held);
+    for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(all); i++) {
+      const fnz_array *a = fnz_arrays_at(all, i);
+      const char *target = strchr(a->name, '.') + 1;
+      /* The file has data for it, or --state. */
+      if (fnz_program_weight(call->functional, target).data ||
+          (call->more &&
+           (fnz_arrays_find(call->more, a->name) || fnz_arrays_find(call->more, target))))
+        status = copy(a, call->held);
+    }
   }
   fnz_arrays_destroy(all);
   return cli_check(call, status, NULL);

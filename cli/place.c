@@ -133,21 +133,15 @@ bool cli_find_result(const fnz_program *program, const char *name, size_t *graph
 
 /* --- JSON --------------------------------------------------------------------------------------
  */
-static const char *first_result(const fnz_program *program, size_t graph, const fnz_node_info *n) {
-  const fnz_arg *output = n->outputs;
-  if (!n->noutputs || (output->tag == FNZ_ARG_LIST && !output->count))
-    return "";
-  if (output->tag == FNZ_ARG_LIST)
-    output = output->u.list;
-  bool is_value = output->tag >= FNZ_ARG_VALUE && output->tag <= FNZ_ARG_OBJECT;
-  return is_value ? fnz_value_name(program, graph, output->u.value) : "";
-}
-
 void cli_json_node(fnzi_json_out *w, const fnz_program *program, size_t graph, size_t node) {
   const fnz_node_info info = fnz_program_node(program, graph, node);
+  const fnz_arg *first = info.noutputs ? info.outputs : NULL;
+  if (first && first->tag == FNZ_ARG_LIST)
+    first = first->count ? first->u.list : NULL;
+  bool is_value = first && first->tag >= FNZ_ARG_VALUE && first->tag <= FNZ_ARG_OBJECT;
   fnzi_json_out_count(w, "graph", graph);
   fnzi_json_out_count(w, "node", node);
-  fnzi_json_out_text(w, "result", first_result(program, graph, &info));
+  fnzi_json_out_text(w, "result", is_value ? fnz_value_name(program, graph, first->u.value) : "");
   fnzi_json_out_text(w, "operator", info.target);
   cli_json_place(w, info.source);
 }

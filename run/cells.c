@@ -27,16 +27,6 @@ void fnzi_run_scatter(const fnz_geometry *g, const unsigned char *dense, size_t 
     memcpy(memory + (size_t)w.place * cell, dense, cell);
 }
 
-/* The integer in the bytes of one element, with its sign. */
-static int64_t integer_of(fnz_dtype dtype, const void *bytes) {
-  uint64_t bits = 0;
-  size_t unused = 64 - 8 * fnzi_dtype(dtype)->bytes;
-  memcpy(&bits, bytes, fnzi_dtype(dtype)->bytes);
-  if (fnzi_dtype(dtype)->category != 'i')
-    return (int64_t)bits;
-  return (int64_t)(bits << unused) >> unused;
-}
-
 bool fnzi_run_decode_number(fnz_dtype dtype, const void *bytes, fnz_arg *out) {
   float f32;
   if (dtype == FNZ_F64 || dtype == FNZ_F32) {
@@ -49,7 +39,12 @@ bool fnzi_run_decode_number(fnz_dtype dtype, const void *bytes, fnz_arg *out) {
   }
   if (dtype != FNZ_BOOL && !fnzi_is_integer(dtype))
     return false;
-  *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = integer_of(dtype, bytes)};
+  uint64_t bits = 0;
+  size_t unused = 64 - 8 * fnzi_dtype(dtype)->bytes;
+  memcpy(&bits, bytes, fnzi_dtype(dtype)->bytes);
+  bool has_sign = fnzi_dtype(dtype)->category == 'i';
+  *out = (fnz_arg){.tag = FNZ_ARG_INT,
+                   .u.i = has_sign ? (int64_t)(bits << unused) >> unused : (int64_t)bits};
   if (dtype == FNZ_BOOL)
     *out = (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = out->u.i != 0};
   return dtype != FNZ_U64 || out->u.i >= 0;

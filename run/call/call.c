@@ -110,22 +110,6 @@ static fnz_status put_number(fnz_stack *stack, size_t place, fnz_eager tensor) {
   return status;
 }
 
-static fnz_status put_list(fnz_stack *stack, size_t place, fnz_backend *backend,
-                           const fnz_handle *handles, size_t count) {
-  fnz_arg *items;
-  fnz_backend **backends;
-  FNZI_NEW(&stack->arena, count, &items);
-  FNZI_NEW(&stack->arena, count, &backends);
-  for (size_t k = 0; k < count; k++) {
-    items[k].tag = handles[k] ? FNZ_ARG_VALUE : FNZ_ARG_NONE;
-    items[k].u.value = handles[k];
-    backends[k] = backend;
-  }
-  stack->args[place] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)count, .u.list = items};
-  stack->entries[place] = (fnzi_call_entry){NULL, backends, NULL, true};
-  return FNZ_OK;
-}
-
 /* A list of results named as one of the arguments and _out, as functional twins name written lists,
  * has the length of that argument. */
 static size_t length_of(const fnz_stack *stack, const fnz_op *op, size_t k) {
@@ -158,9 +142,20 @@ static fnz_status call_put_result(fnz_stack *stack, const fnz_op *op, size_t k, 
     return fnzi_fail(stack->ctx, FNZ_CLASS_BOUNDS, "", "%s: %zu results came, %u are declared",
                      op->name, a->count, (unsigned)op->nreturns);
   size_t taken = !p->is_list ? 1 : a->lengths ? a->lengths[k] : left - rest;
-  if (p->is_list && p->type == FNZI_TYPE_TENSOR)
-    status = put_list(stack, k, a->backend, a->handles + a->at, taken);
-  else if (p->type == FNZI_TYPE_TENSOR) {
+  if (p->is_list && p->type == FNZI_TYPE_TENSOR) {
+    fnz_arg *items;
+    fnz_backend **backends;
+    FNZI_NEW(&stack->arena, taken, &items);
+    FNZI_NEW(&stack->arena, taken, &backends);
+    for (size_t i = 0; i < taken; i++) {
+      fnz_handle handle = a->handles[a->at + i];
+      items[i].tag = handle ? FNZ_ARG_VALUE : FNZ_ARG_NONE;
+      items[i].u.value = handle;
+      backends[i] = a->backend;
+    }
+    stack->args[k] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)taken, .u.list = items};
+    stack->entries[k] = (fnzi_call_entry){NULL, backends, NULL, true};
+  } else if (p->type == FNZI_TYPE_TENSOR) {
     stack->args[k] = (fnz_arg){.tag = a->handles[a->at] ? FNZ_ARG_VALUE : FNZ_ARG_NONE,
                                .u.value = a->handles[a->at]};
     stack->entries[k] = (fnzi_call_entry){a->backend, NULL, NULL, true};

@@ -34,9 +34,11 @@ static int order_of(const operands *o, uint32_t a, uint32_t b) {
   return 0;
 }
 
-/* The innermost dimension first. Each dimension moves inwards past all dimensions that it lies
- * inside of; a dimension without strides in any operand is skipped. */
-static void sort_dims(const operands *o, uint32_t *dims) {
+static void lay_out(const operands *o, int64_t *strides) {
+  uint32_t dims[FNZ_MAX_RANK];
+  int64_t stride = 1;
+  /* The innermost dimension first. Each dimension moves inwards past all dimensions that it lies
+   * inside of; a dimension without strides in any operand is skipped. */
   for (uint32_t i = 0; i < o->rank; i++)
     dims[i] = o->rank - 1 - i;
   for (uint32_t i = 1; i < o->rank; i++) {
@@ -53,12 +55,6 @@ static void sort_dims(const operands *o, uint32_t *dims) {
       }
     }
   }
-}
-
-static void lay_out(const operands *o, int64_t *strides) {
-  uint32_t dims[FNZ_MAX_RANK];
-  int64_t stride = 1;
-  sort_dims(o, dims);
   for (uint32_t i = 0; i < o->rank; i++) {
     strides[dims[i]] = stride;
     stride = fnzi_run_wrap_mul(stride, o->sizes[dims[i]] ? o->sizes[dims[i]] : 1);
