@@ -76,18 +76,12 @@ static fnzi_krn_array *of_weight(fnzi_dec_steps *s, const conv *c) {
   return s->status == FNZ_OK ? fnzi_dec_cat(s, parts, (size_t)c->groups, 0) : NULL;
 }
 
-/* All dimensions but that of channels; how many those are. */
-static size_t all_but_channels(const fnzi_krn_array *a, int64_t *dims) {
+static fnzi_krn_array *of_bias(fnzi_dec_steps *s, fnzi_krn_array *grad) {
+  int64_t dims[FNZ_MAX_RANK]; /* all except the channels */
   size_t count = 0;
-  for (int64_t d = 0; d < fnzi_dec_array_rank(a); d++)
+  for (int64_t d = 0; d < fnzi_dec_array_rank(grad); d++)
     if (d != 1)
       dims[count++] = d;
-  return count;
-}
-
-static fnzi_krn_array *of_bias(fnzi_dec_steps *s, fnzi_krn_array *grad) {
-  int64_t dims[FNZ_MAX_RANK];
-  size_t count = all_but_channels(grad, dims);
   return gradients_summed(s, grad, dims, count, false);
 }
 

@@ -68,10 +68,6 @@ DECOMP(svd_old) {
 }
 
 /* --- Tolerances -------------------------------------------------------------------------- */
-static double precision_of(fnz_dtype dtype) {
-  return dtype == FNZ_F64 || dtype == FNZ_C128 ? DBL_EPSILON : (double)FLT_EPSILON;
-}
-
 /* A tolerance that was given as a number or as a tensor; NULL and `fallback` where it was not. */
 static fnzi_krn_array *tolerance(fnzi_dec_steps *s, const char *name, const fnzi_krn_array *values,
                                  double fallback) {
@@ -95,7 +91,9 @@ static fnzi_krn_array *spectra_above(fnzi_dec_steps *s, const fnzi_krn_array *a,
                                      fnzi_krn_array *values, const char *absolute,
                                      const char *relative) {
   int64_t rows = fnzi_dec_array_size(a, -2), columns = fnzi_dec_array_size(a, -1);
-  double least = precision_of(fnzi_dec_array_dtype(a)) * (double)(rows > columns ? rows : columns);
+  fnz_dtype dtype = fnzi_dec_array_dtype(a);
+  double epsilon = dtype == FNZ_F64 || dtype == FNZ_C128 ? DBL_EPSILON : (double)FLT_EPSILON;
+  double least = epsilon * (double)(rows > columns ? rows : columns);
   const fnz_arg *given = fnzi_krn_named(s->call, absolute);
   bool counts = spectra_is_given(s, absolute) &&
                 (given->tag == FNZ_ARG_VALUE || fnzi_krn_number_float(given) > 0);

@@ -27,19 +27,6 @@ fnz_status fnzi_mem_list_number(fnz_context *ctx, const fnz_op *op, const fnzi_k
   return FNZ_OK;
 }
 
-static fnz_status element_arg(const fnzi_mem_job *job, const fnz_op *element, size_t i, uint32_t k,
-                              fnz_arg *out) {
-  *out = i < job->op->nparams ? job->args[i] : fnzi_arg_get(element, NULL, 0, i);
-  if (out->tag == FNZ_ARG_LIST && !element->params[i].is_list)
-    *out = out->u.list[k];
-  else if (out->tag == FNZ_ARG_VALUE && element->params[i].type != FNZI_TYPE_TENSOR)
-    return fnzi_mem_list_number(job->ctx, job->op, fnzi_krn_arg_array(out), k, out);
-  out->flags = 0; /* other elements may have it as well */
-  if (out->tag == FNZ_ARG_DEFAULT && element->params[i].optional)
-    out->tag = FNZ_ARG_NONE;
-  return FNZ_OK;
-}
-
 static fnz_status do_element(fnzi_mem_job *job, uint32_t k) {
   const fnz_op *element = job->route->via;
   bool returns = job->op->nreturns > 0;
@@ -47,8 +34,19 @@ static fnz_status do_element(fnzi_mem_job *job, uint32_t k) {
   fnz_arg *args;
   size_t count;
   FNZI_NEW(job->scratch, element->nparams, &args);
-  for (size_t i = 0; i < element->nparams; i++)
-    FNZ_TRY(element_arg(job, element, i, k, &args[i]));
+  for (size_t i = 0; i < element->nparams; i++) {
+    fnz_arg *arg = &args[i];
+    *arg = i < job->op->nparams ? job->args[i] : fnzi_arg_get(element, NULL, 0, i);
+    if (arg->tag == FNZ_ARG_VALUE && element->params[i].type != FNZI_TYPE_TENSOR) {
+      FNZ_TRY(fnzi_mem_list_number(job->ctx, job->op, fnzi_krn_arg_array(arg), k, arg));
+      continue;
+    }
+    if (arg->tag == FNZ_ARG_LIST && !element->params[i].is_list)
+      *arg = arg->u.list[k];
+    arg->flags = 0; /* other elements may have it as well */
+    if (arg->tag == FNZ_ARG_DEFAULT && element->params[i].optional)
+      arg->tag = FNZ_ARG_NONE;
+  }
   if (returns && job->count == job->capacity)
     return fnzi_mem_job_give(job, NULL);
   FNZ_TRY(fnzi_mem_job_part(job, element, args, returns ? job->outputs + job->count : &dropped, 1,

@@ -150,23 +150,18 @@ static fnz_status give_copies(fnzi_mem_job *job, const copying *c, size_t param)
   return FNZ_OK;
 }
 
-/* How many of via's results are new, where one of them may be a list. */
-static size_t new_list(const fnz_op *via, const copying *c, size_t count) {
-  size_t others = 0;
-  for (size_t i = 0; i < via->nreturns; i++) {
-    const fnzi_param *p = fnzi_op_returned(via, &via->returns[i]);
-    size_t at = p ? (size_t)(p - via->params) : 0;
-    others += p ? c->first[at + 1] - c->first[at] : !via->returns[i].is_list;
-  }
-  return count > others ? count - others : 0;
-}
-
 /* As the functional twin returns them: via's results, then what it writes besides. */
 static fnz_status give_twin(fnzi_mem_job *job, const copying *c, const fnz_handle *handles,
                             size_t count) {
   const fnz_op *via = job->route->via;
   const fnzi_param *p;
-  size_t next = 0, length = new_list(via, c, count);
+  size_t next = 0, others = 0;
+  for (size_t i = 0; i < via->nreturns; i++) {
+    p = fnzi_op_returned(via, &via->returns[i]);
+    size_t at = p ? (size_t)(p - via->params) : 0;
+    others += p ? c->first[at + 1] - c->first[at] : !via->returns[i].is_list;
+  }
+  const size_t length = count > others ? count - others : 0; /* of a list that is new */
   for (size_t i = 0; i < via->nreturns; i++) {
     size_t n = via->returns[i].is_list ? length : 1;
     p = fnzi_op_returned(via, &via->returns[i]);

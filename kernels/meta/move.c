@@ -252,15 +252,6 @@ fnz_status fnzi_shape_arange(fnzi_krn_call *call) {
   return fnzi_shape_add(call, dtype, 1, &size, NULL);
 }
 
-/* How many numbers of the result's type there are up to the end, which belongs to them. */
-static double range_length(fnz_dtype dtype, double start, double end, double step) {
-  if (fnzi_is_integer(dtype))
-    return (double)(((int64_t)end - (int64_t)start) / (int64_t)step) + 1;
-  if (dtype == FNZ_F16 || dtype == FNZ_BF16)
-    return (double)(((float)end - (float)start) / (float)step + 1);
-  return (end - start) / step + 1;
-}
-
 fnz_status fnzi_shape_range(fnzi_krn_call *call) {
   double start = fnzi_krn_named_float(call, "start", 0), end = fnzi_krn_named_float(call, "end", 0);
   double step = fnzi_krn_named_float(call, "step", 1), most = 4503599627370496.0;
@@ -279,7 +270,12 @@ fnz_status fnzi_shape_range(fnzi_krn_call *call) {
   if (dtype == FNZ_BOOL)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
                                 "not for bool; make integers and compare them");
-  double length = range_length(dtype, start, end, step);
+  /* How many numbers of the result's type there are up to the end, which belongs to them. */
+  const bool is_half = dtype == FNZ_F16 || dtype == FNZ_BF16;
+  double length = fnzi_is_integer(dtype)
+                      ? (double)(((int64_t)end - (int64_t)start) / (int64_t)step) + 1
+                  : is_half ? (double)(((float)end - (float)start) / (float)step + 1)
+                            : (end - start) / step + 1;
   if (!(length < most))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "%g elements are too many", length);
   int64_t size = (int64_t)length;

@@ -28,34 +28,29 @@ fnz_status fnzi_shape_embedding(fnzi_krn_call *call) {
   return append(call, weight->dtype, at, weight->sizes[1]);
 }
 
-/* One more than the largest index. */
-static fnz_status count_classes(fnzi_krn_call *call, int64_t *out) {
-  const fnzi_krn_array *indices = fnzi_krn_call_input(call, 0);
-  int64_t count = fnzi_krn_array_numel(indices);
-  const void *data;
-  if (!call->has_data || count == 0)
-    return fnzi_krn_call_refuse(
-        call, FNZ_CLASS_UNSUPPORTED,
-        "without num_classes the result's size depends on data; give num_classes");
-  FNZ_TRY(fnzi_krn_dense_get_as(call, indices, FNZ_I64, &data));
-  *out = 1;
-  for (int64_t i = 0; i < count; i++) {
-    int64_t index = ((const int64_t *)data)[i];
-    if (index >= *out && !fnzi_add_i64(index, 1, out))
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "index %lld is too large",
-                                  (long long)index);
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_shape_one_hot(fnzi_krn_call *call) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   int64_t classes = fnzi_krn_named_int(call, "num_classes", -1);
   if (g->dtype != FNZ_I64)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "self is %s; it must be i64",
                                 fnzi_dtype(g->dtype)->name);
-  if (classes < 1)
-    FNZ_TRY(count_classes(call, &classes));
+  if (classes < 1) { /* one more than the largest index */
+    const fnzi_krn_array *indices = fnzi_krn_call_input(call, 0);
+    int64_t count = fnzi_krn_array_numel(indices);
+    const void *data;
+    if (!call->has_data || count == 0)
+      return fnzi_krn_call_refuse(
+          call, FNZ_CLASS_UNSUPPORTED,
+          "without num_classes the result's size depends on data; give num_classes");
+    FNZ_TRY(fnzi_krn_dense_get_as(call, indices, FNZ_I64, &data));
+    classes = 1;
+    for (int64_t i = 0; i < count; i++) {
+      int64_t index = ((const int64_t *)data)[i];
+      if (index >= classes && !fnzi_add_i64(index, 1, &classes))
+        return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "index %lld is too large",
+                                    (long long)index);
+    }
+  }
   return append(call, FNZ_I64, g, classes);
 }
 

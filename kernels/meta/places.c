@@ -212,24 +212,19 @@ fnz_status fnzi_meta_places_find(fnzi_krn_call *call, const fnzi_krn_array *self
   return FNZ_OK;
 }
 
-/* Kept dimensions of self, with the dimensions of the index in between. */
-static uint32_t sizes_of_places(const fnzi_krn_array *self, const fnzi_meta_places *places,
-                                int64_t sizes[2 * FNZ_MAX_RANK]) {
-  uint32_t kept = 0;
+fnz_status fnzi_meta_values_check(const fnzi_krn_call *call, const fnzi_krn_array *self,
+                                  const fnzi_meta_places *places) {
+  const fnz_geometry *values = &fnzi_krn_named_array(call, "values")->geometry;
+  /* Kept dimensions of self, with the dimensions of the index in between. */
+  int64_t sizes[2 * FNZ_MAX_RANK];
+  uint32_t kept = 0, more = 0;
   for (uint32_t d = 0; d < self->place.rank; d++)
     if (!places->values[d]) {
       sizes[kept < places->first ? kept : kept + places->rank] = self->place.sizes[d];
       kept++;
     }
   memcpy(sizes + places->first, places->sizes, places->rank * sizeof *sizes);
-  return kept + places->rank;
-}
-
-fnz_status fnzi_meta_values_check(const fnzi_krn_call *call, const fnzi_krn_array *self,
-                                  const fnzi_meta_places *places) {
-  const fnz_geometry *values = &fnzi_krn_named_array(call, "values")->geometry;
-  int64_t sizes[2 * FNZ_MAX_RANK];
-  uint32_t rank = sizes_of_places(self, places, sizes), more = 0;
+  const uint32_t rank = kept + places->rank;
   while (values->rank - more > rank && values->sizes[more] == 1)
     more++;
   if (values->rank - more > rank)

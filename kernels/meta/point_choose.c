@@ -91,14 +91,6 @@ static int by_operator(const void *key, const void *row) {
   return strcmp(key, ((const use *)row)->op);
 }
 
-/* The first of an operator's rows, which lie together; NULL when there are none. */
-static const use *first_use(const char *name) {
-  const use *row = bsearch(name, uses, USES, sizeof *uses, by_operator);
-  while (row && row > uses && strcmp(row[-1].op, name) == 0)
-    row--;
-  return row;
-}
-
 fnz_dtype fnzi_meta_point_class(fnz_dtype d) {
   if (d == FNZ_BOOL || (fnzi_is_integer(d) && d != FNZ_U64))
     return FNZ_I64;
@@ -233,7 +225,10 @@ static bool point_choose_holds(const fnzi_krn_call *call, fnz_dtype compute, con
 /* The first row of an operator that holds; NULL when none does. Scaled by a factor of data, which
  * may be 1, it is the row with a factor: by 1 that computes the same. */
 static const use *find_use(const fnzi_krn_call *call, fnzi_meta_point_choice *c) {
-  for (const use *row = first_use(c->name); row && row < uses + USES; row++) {
+  const use *row = bsearch(c->name, uses, USES, sizeof *uses, by_operator);
+  while (row && row > uses && strcmp(row[-1].op, c->name) == 0)
+    row--; /* to the first of the operator's rows, which lie together */
+  for (; row && row < uses + USES; row++) {
     if (strcmp(row->op, c->name) != 0)
       return NULL;
     bool scales = is_by_data(call, row) && row->when == WHEN_DIFFERS;
