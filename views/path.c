@@ -330,24 +330,6 @@ fnz_status fnzi_path_flat(fnzi_int_space in, const fnz_geometry *root, const fnz
 }
 
 /* --- strided ---------------------------------------------------------------------------------- */
-/* Joins neighbouring dimensions whose elements follow each other in memory. */
-static void join_dims(const fnz_geometry *g, int64_t *sizes, int64_t *strides, fnz_geometry *out) {
-  uint32_t rank = 0;
-  for (uint32_t d = 0; d < g->rank; d++) {
-    if (g->sizes[d] == 1)
-      continue;
-    bool follows = rank > 0 && fnzi_int_is_product(NULL, (fnzi_int){strides[rank - 1]},
-                                                   fnzi_int_size(g, d), fnzi_int_stride(g, d));
-    rank += !follows;
-    sizes[rank - 1] = follows ? sizes[rank - 1] * g->sizes[d] : g->sizes[d];
-    strides[rank - 1] = g->strides[d];
-  }
-  *out = *g;
-  out->rank = rank;
-  out->sizes = sizes;
-  out->strides = strides;
-}
-
 /* The stride of dimension j; where that has one element only, the stride that more would have. */
 static fnzi_int new_stride(const fnz_geometry *root, const fnzi_int *row, const fnz_geometry *to,
                            uint32_t j) {
@@ -390,8 +372,23 @@ fnz_status fnzi_path_strided(fnzi_int_space in, const fnz_geometry *root, const 
     return fnzi_path_flat(in, root, to, path, found);
   *path = (fnzi_path){NULL, 0, 0};
   joined = *root;
-  if (!fnzi_int_is_symbolic(root))
-    join_dims(root, sizes, strides, &joined);
+  if (!fnzi_int_is_symbolic(root)) {
+    /* Neighbouring dimensions whose elements follow each other in memory are one. */
+    uint32_t rank = 0;
+    for (uint32_t d = 0; d < root->rank; d++) {
+      if (root->sizes[d] == 1)
+        continue;
+      bool follows =
+          rank > 0 && fnzi_int_is_product(NULL, (fnzi_int){strides[rank - 1]},
+                                          fnzi_int_size(root, d), fnzi_int_stride(root, d));
+      rank += !follows;
+      sizes[rank - 1] = follows ? sizes[rank - 1] * root->sizes[d] : root->sizes[d];
+      strides[rank - 1] = root->strides[d];
+    }
+    joined.rank = rank;
+    joined.sizes = sizes;
+    joined.strides = strides;
+  }
   *found = root->dtype == to->dtype && !root->is_conj && !root->is_neg &&
            locate(in.ints, &joined, to, &b);
   if (!*found)

@@ -97,26 +97,21 @@ fnz_status fnzi_split_with_sizes_forward(fnzi_forward *w) {
                    FNZI_PUT(w->ints, start), dim, FNZI_PUT(w->ints, n));
 }
 
-/* Computes start and end of a window of split or split_with_sizes. */
-static void split_range_of(const fnzi_reverse *r, fnzi_int size, fnzi_int *start, fnzi_int *end) {
+fnz_status fnzi_split_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   fnzi_ints *s = r->emit->ints;
   fnz_arg lengths = fnzi_arg_get(r->op, r->args, r->nargs, 1);
-  *start = fnzi_int_of(0);
+  fnz_arg dim = fnzi_arg_get(r->op, r->args, r->nargs, 2);
+  fnzi_int start = fnzi_int_of(0), end;
+  const uint32_t d = (uint32_t)(dim.u.i < 0 ? dim.u.i + r->base->rank : dim.u.i);
   if (lengths.tag == FNZ_ARG_LIST) {
     for (size_t k = 0; k < r->index; k++)
-      *start = fnzi_int_add(s, *start, fnzi_arg_word(&lengths.u.list[k]));
-    *end = fnzi_int_add(s, *start, fnzi_arg_word(&lengths.u.list[r->index]));
-    return;
+      start = fnzi_int_add(s, start, fnzi_arg_word(&lengths.u.list[k]));
+    end = fnzi_int_add(s, start, fnzi_arg_word(&lengths.u.list[r->index]));
+  } else {
+    start = fnzi_int_mul(s, fnzi_int_of((int64_t)r->index), fnzi_arg_word(&lengths));
+    end =
+        fnzi_int_min(s, fnzi_int_size(r->base, d), fnzi_int_add(s, start, fnzi_arg_word(&lengths)));
   }
-  *start = fnzi_int_mul(s, fnzi_int_of((int64_t)r->index), fnzi_arg_word(&lengths));
-  *end = fnzi_int_min(s, size, fnzi_int_add(s, *start, fnzi_arg_word(&lengths)));
-}
-
-fnz_status fnzi_split_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
-  fnz_arg dim = fnzi_arg_get(r->op, r->args, r->nargs, 2);
-  fnzi_int start, end;
-  const uint32_t d = (uint32_t)(dim.u.i < 0 ? dim.u.i + r->base->rank : dim.u.i);
-  split_range_of(r, fnzi_int_size(r->base, d), &start, &end);
   const fnz_arg args[] = {fnzi_arg_value(r->base_value.handle), fnzi_arg_value(r->window.handle),
                           dim, fnzi_arg_of_int(start), fnzi_arg_of_int(end)};
   return fnzi_emit_base(r, FNZI_EMIT_SLICE_SCATTER, args, 5, out);

@@ -3,22 +3,18 @@
 
 #include <stdlib.h>
 
-static bool is_frame(const fnz_geometry *g) {
+bool fnzi_int_is_frame(fnzi_ints *s, const fnz_geometry *g) {
   int64_t stride = 1;
-  if (g->offset != 0 || g->is_conj || g->is_neg)
+  if (g->is_conj || g->is_neg)
     return false;
+  if (s)
+    return fnzi_int_lies_in_rows(s, g);
   for (uint32_t d = g->rank; d-- > 0;) {
     if (g->strides[d] != stride)
       return false;
     stride *= g->sizes[d] ? g->sizes[d] : 1;
   }
-  return true;
-}
-
-bool fnzi_int_is_frame(fnzi_ints *s, const fnz_geometry *g) {
-  if (!s)
-    return is_frame(g);
-  return !g->is_conj && !g->is_neg && fnzi_int_lies_in_rows(s, g);
+  return g->offset == 0;
 }
 
 /* Dimension k of the frame, and w of the window, have the same size and the same step. */
@@ -26,16 +22,6 @@ static bool is_whole(const fnz_geometry *frame, uint32_t k, const fnz_geometry *
                      uint32_t w) {
   return window->sizes[w] == frame->sizes[k] &&
          (window->strides[w] == frame->strides[k] || frame->sizes[k] == 1);
-}
-
-/* Which multiple of the dimension's stride the window's offset is. */
-static bool tiling_find_start(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window,
-                              uint32_t d, int64_t *out) {
-  const fnzi_int stride = fnzi_int_stride(frame, d), offset = fnzi_int_offset(window),
-                 start =
-                     fnzi_int_is(stride, 0) ? FNZI_INT_NONE : fnzi_ints_quotient(s, offset, stride);
-  *out = start.bits;
-  return fnzi_int_is_number(start) && fnzi_int_is_product(s, offset, start, stride);
 }
 
 /* The location of the window along the only dimension that it does not show whole; false when there
@@ -56,7 +42,12 @@ static bool find_tile(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometr
     if (!is_whole(frame, k, window, selects ? k - 1 : k))
       return false;
   out->count = selects ? 1 : window->sizes[d];
-  return tiling_find_start(s, frame, window, d, &out->start) &&
+  /* Which multiple of the dimension's stride the window's offset is. */
+  const fnzi_int stride = fnzi_int_stride(frame, d), offset = fnzi_int_offset(window);
+  const fnzi_int start =
+      fnzi_int_is(stride, 0) ? FNZI_INT_NONE : fnzi_ints_quotient(s, offset, stride);
+  out->start = start.bits;
+  return fnzi_int_is_number(start) && fnzi_int_is_product(s, offset, start, stride) &&
          (selects || window->strides[d] == frame->strides[d] || window->sizes[d] == 1);
 }
 
