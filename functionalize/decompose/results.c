@@ -51,17 +51,6 @@ static fnz_status add_views(owning *o, fnz_arg *value, size_t *count) {
   return add_view(o, FNZI_ATEN_squeeze__dim, g, &first, value);
 }
 
-/* Copies are no values of their own: OpenVINO drops them. */
-static uint64_t copied_value(const owning *o, uint64_t value) {
-  for (;;) {
-    const uint32_t at = fnzi_value_at(o->p, 0, value)->node;
-    const fnzi_node *node = at == FNZI_NO_NODE ? NULL : fnzi_node_at(o->p, 0, at);
-    if (!node || node->op != &fnzi_ops[FNZI_ATEN_clone])
-      return value;
-    value = node->args[0].u.value;
-  }
-}
-
 static fnz_status own(owning *o, fnz_origins *origins) {
   const fnzi_graph *g = fnzi_graph_main(o->p);
   FNZI_NEW(&o->scratch, g->values.count, &o->is_taken);
@@ -69,8 +58,13 @@ static fnz_status own(owning *o, fnz_origins *origins) {
     fnz_arg *value = &g->outputs[k];
     if (value->tag != FNZ_ARG_VALUE || !fnzi_value_at(o->p, 0, value->u.value)->geometry)
       continue;
-    const uint64_t at = copied_value(o, value->u.value);
-    const bool is_input = fnzi_value_at(o->p, 0, at)->node == FNZI_NO_NODE;
+    /* Copies are no values of their own: OpenVINO drops them. */
+    uint64_t at = value->u.value;
+    uint32_t node;
+    while ((node = fnzi_value_at(o->p, 0, at)->node) != FNZI_NO_NODE &&
+           fnzi_node_at(o->p, 0, node)->op == &fnzi_ops[FNZI_ATEN_clone])
+      at = fnzi_node_at(o->p, 0, node)->args[0].u.value;
+    const bool is_input = node == FNZI_NO_NODE;
     size_t added = 0;
     if (is_input || o->is_taken[at])
       FNZ_TRY(add_views(o, value, &added));

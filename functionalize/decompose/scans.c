@@ -425,22 +425,18 @@ static fnz_status add_loop(looper *l, uint32_t outer) {
 }
 
 /* --- branches --------------------------------------------------------------------------------- */
-/* The node may fail at places that a tensor names: the condition may be what keeps them inside. */
-static bool reads_at_places(const looper *l, uint32_t graph, const fnzi_node *node) {
-  FNZI_EACH_ARG(each, node->args, node->op->tags & FNZI_TAG_POINTWISE ? 0 : node->nargs)
-    if (each.arg->tag == FNZ_ARG_VALUE && fnzi_is_integer(geometry_at(l, graph, each.arg)->dtype))
-      return true;
-  return false;
-}
-
 /* The branch may run though it is not chosen. */
 static bool is_harmless(const looper *l, uint32_t graph) {
   const fnzi_graph *body = fnzi_graph_at(l->p, graph);
   for (size_t n = 0; n < body->nodes.count; n++) {
     const fnzi_node *node = &body->nodes.data[n];
     if (!node->op || (node->op->tags & FNZI_TAG_RANDOM) ||
-        fnzi_rec_is_kept_unused(node->op, node->noutputs) || reads_at_places(l, graph, node))
+        fnzi_rec_is_kept_unused(node->op, node->noutputs))
       return false;
+    /* It may fail at places that a tensor names: the condition may be what keeps them inside. */
+    FNZI_EACH_ARG(each, node->args, node->op->tags & FNZI_TAG_POINTWISE ? 0 : node->nargs)
+      if (each.arg->tag == FNZ_ARG_VALUE && fnzi_is_integer(geometry_at(l, graph, each.arg)->dtype))
+        return false;
     for (uint32_t k = 0; k < node->noutputs; k++)
       if (node->outputs[k].tag == FNZ_ARG_SYMBOL)
         return false;

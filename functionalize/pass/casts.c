@@ -116,25 +116,6 @@ static fnz_status cast(fnzi_pass *p, fnz_tensor *t, fnz_dtype to, fnz_tensor **o
   return status;
 }
 
-static fnz_status cast_one(fnzi_pass *p, fnz_arg *arg, fnz_dtype to, fnzi_pass_cast_args *made) {
-  if (arg->tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  fnz_dtype dtype = arg->u.tensor->alias->geometry.dtype;
-  fnz_tensor *t;
-  if (!fnzi_autocast_casts(dtype) || dtype == to)
-    return FNZ_OK;
-  for (size_t i = 0; i < made->count; i++)
-    if (made->of[i] == arg->u.tensor) {
-      arg->u.tensor = made->data[i];
-      return FNZ_OK;
-    }
-  FNZ_TRY(cast(p, arg->u.tensor, to, &t));
-  made->of[made->count] = arg->u.tensor;
-  made->data[made->count++] = t;
-  arg->u.tensor = t;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pass_args_cast(fnzi_pass *p, fnzi_wrap_request *r, fnzi_pass_cast_args *made) {
   fnz_dtype to;
   fnz_arg *args;
@@ -148,8 +129,22 @@ fnz_status fnzi_pass_args_cast(fnzi_pass *p, fnzi_wrap_request *r, fnzi_pass_cas
   FNZI_NEW(&p->wrapper->scratch, most, &made->of);
   FNZ_TRY(fnzi_args_clone(&p->wrapper->scratch, r->args, r->op->nparams, r->op->nparams, &args));
   r->args = args;
-  FNZI_EACH_ARG(each, args, r->op->nparams)
-    FNZ_TRY(cast_one(p, fnzi_each_own(&each), to, made));
+  FNZI_EACH_ARG(each, args, r->op->nparams) {
+    fnz_arg *arg = fnzi_each_own(&each);
+    size_t i = 0;
+    if (arg->tag != FNZ_ARG_VALUE)
+      continue;
+    fnz_dtype dtype = arg->u.tensor->alias->geometry.dtype;
+    if (!fnzi_autocast_casts(dtype) || dtype == to)
+      continue;
+    while (i < made->count && made->of[i] != arg->u.tensor)
+      i++;
+    if (i == made->count) {
+      FNZ_TRY(cast(p, arg->u.tensor, to, &made->data[i]));
+      made->of[made->count++] = arg->u.tensor;
+    }
+    arg->u.tensor = made->data[i];
+  }
   return FNZ_OK;
 }
 

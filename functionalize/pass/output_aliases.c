@@ -157,14 +157,6 @@ static bool aliases_is_written(const fnzi_pass *p, uint32_t k) {
   return p->roots[k]->touched || (!p->roots[k]->storage->nwatched && p->roots[k]->storage->version);
 }
 
-/* A result that is made for other sizes, too, may have elements there. */
-static bool matters(const fnzi_pass *p, const bool *used, uint32_t k) {
-  if (!p->inputs[k] || p->from->inputs[k].kind != FNZ_INPUT_USER)
-    return false;
-  bool may_have_elements = !fnzi_int_is_empty(&p->roots[k]->geometry);
-  return may_have_elements && used[p->graph->inputs[k].u.value];
-}
-
 static bool is_alone(const fnzi_pass *p, const char *const *names, uint32_t count) {
   uint32_t first = UINT32_MAX;
   for (uint32_t k = 0, n = 0; k < p->graph->ninputs && n < count; k++) {
@@ -200,7 +192,9 @@ static fnz_status add_disjoint(fnzi_pass *p) {
   }
   FNZI_NEW(&p->arena, p->graph->ninputs, &names);
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
-    if (matters(p, used, k))
+    /* A result that is made for other sizes, too, may have elements there. */
+    if (p->inputs[k] && p->from->inputs[k].kind == FNZ_INPUT_USER &&
+        !fnzi_int_is_empty(&p->roots[k]->geometry) && used[p->graph->inputs[k].u.value])
       names[guard.count++] = p->graph->values.data[p->graph->inputs[k].u.value].name;
   guard.names = names;
   return is_alone(p, names, guard.count) ? FNZ_OK : fnzi_guard_add(p->to, &guard);

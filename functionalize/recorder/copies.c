@@ -102,14 +102,6 @@ static fnz_status mark_returned(fnzi_rec_tape *r, const fnz_handle *wanted, size
   return FNZ_OK;
 }
 
-static bool is_returned(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n, const bool *returned) {
-  const uint32_t *results = fnzi_rec_tape_results_of(r, n);
-  for (uint32_t k = 0; returned && k < n->count; k++)
-    if (results[k] && returned[results[k] - 1])
-      return true;
-  return false;
-}
-
 fnz_status fnzi_rec_copy_become_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
                                      const fnzi_rec_copy *c) {
   const uint32_t *results = fnzi_rec_tape_results_of(r, n);
@@ -149,7 +141,11 @@ fnz_status fnzi_rec_copies_become_views(fnzi_rec_tape *r, const fnz_handle *want
       continue;
     fnzi_rec_copy copy;
     FNZ_TRY(fnzi_rec_copy_find(r, n, layouts, &copy));
-    if (copy.form == FNZI_REC_COPY_IS_VIEW && !is_returned(r, n, returned)) {
+    const uint32_t *results = fnzi_rec_tape_results_of(r, n);
+    bool becomes = copy.form == FNZI_REC_COPY_IS_VIEW;
+    for (uint32_t k = 0; returned && becomes && k < n->count; k++)
+      becomes = !results[k] || !returned[results[k] - 1];
+    if (becomes) {
       *changed = true;
       FNZ_TRY(fnzi_rec_copy_become_view(r, n, &copy));
     }

@@ -99,22 +99,6 @@ fnz_status fnzi_rec_view_windows(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, 
   return FNZ_OK;
 }
 
-/* A view has its recorded strides, though its base may have got others since. */
-static fnz_status check_view(fnzi_rec_tape *tape, const fnzi_rec_tape_node *node,
-                             uint8_t *layouts) {
-  const uint32_t *results = fnzi_rec_tape_results_of(tape, node);
-  const uint64_t base = node->args[0].u.value;
-  fnzi_rec_copy copy = {.count = 0};
-  if (!node->op || !fnz_op_is_view(node->op) || !base)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_rec_view_windows(tape, node, node->op, tape->values.data[base - 1].geometry, &copy));
-  for (size_t k = 0; k < copy.count; k++)
-    if (results[k] && layouts[results[k] - 1] == FNZI_REC_LAYOUT_RECORDED &&
-        !fnzi_geometry_equal(&copy.windows[k], fnzi_rec_tape_geometry_of(tape, results[k])))
-      layouts[results[k] - 1] = FNZI_REC_LAYOUT_NEARLY;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_rec_layouts_add(fnzi_rec_tape *tape, const fnzi_rec_tape_node *node,
                                 uint8_t *layouts) {
   const uint32_t *results = fnzi_rec_tape_results_of(tape, node);
@@ -123,7 +107,17 @@ fnz_status fnzi_rec_layouts_add(fnzi_rec_tape *tape, const fnzi_rec_tape_node *n
     if (g)
       layouts[results[k] - 1] = find_layout(tape, node, g, layouts);
   }
-  return check_view(tape, node, layouts);
+  const uint64_t base = node->args[0].u.value;
+  fnzi_rec_copy copy = {.count = 0};
+  if (!node->op || !fnz_op_is_view(node->op) || !base)
+    return FNZ_OK;
+  /* A view has its recorded strides, though its base may have got others since. */
+  FNZ_TRY(fnzi_rec_view_windows(tape, node, node->op, tape->values.data[base - 1].geometry, &copy));
+  for (size_t k = 0; k < copy.count; k++)
+    if (results[k] && layouts[results[k] - 1] == FNZI_REC_LAYOUT_RECORDED &&
+        !fnzi_geometry_equal(&copy.windows[k], fnzi_rec_tape_geometry_of(tape, results[k])))
+      layouts[results[k] - 1] = FNZI_REC_LAYOUT_NEARLY;
+  return FNZ_OK;
 }
 
 fnz_status fnzi_rec_layouts_start(fnzi_rec_tape *tape, uint8_t **out) {

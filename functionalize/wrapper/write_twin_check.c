@@ -9,16 +9,6 @@
 #include "functionalize/wrapper/interval_index.h"
 #include "functionalize/wrapper/write_twin.h"
 
-/* The size of an elementwise result along dimension -k. */
-static int64_t joined_size(fnz_tensor *const *reads, size_t nreads, uint32_t k) {
-  int64_t size = 1;
-  for (size_t i = 0; i < nreads && size == 1; i++) {
-    const fnz_geometry *g = fnzi_wrap_geometry(reads[i]);
-    size = k <= g->rank ? g->sizes[g->rank - k] : 1;
-  }
-  return size;
-}
-
 /* An elementwise operator resizes an argument that it only writes, even where that is not recorded.
  */
 static bool is_resized(const fnzi_wrap_slot *s, fnz_tensor *const *reads, size_t nreads) {
@@ -27,8 +17,14 @@ static bool is_resized(const fnzi_wrap_slot *s, fnz_tensor *const *reads, size_t
   bool same = true;
   for (size_t i = 0; i < nreads; i++)
     rank = fnzi_wrap_geometry(reads[i])->rank > rank ? fnzi_wrap_geometry(reads[i])->rank : rank;
-  for (uint32_t k = 1; k <= g->rank && same; k++)
-    same = joined_size(reads, nreads, k) == g->sizes[g->rank - k];
+  for (uint32_t k = 1; k <= g->rank && same; k++) {
+    int64_t size = 1; /* of an elementwise result along dimension -k */
+    for (size_t i = 0; i < nreads && size == 1; i++) {
+      const fnz_geometry *read = fnzi_wrap_geometry(reads[i]);
+      size = k <= read->rank ? read->sizes[read->rank - k] : 1;
+    }
+    same = size == g->sizes[g->rank - k];
+  }
   return nreads && (rank != g->rank || !same);
 }
 

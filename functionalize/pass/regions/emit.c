@@ -98,23 +98,6 @@ static fnz_status put_role(building *b, fnzi_hop_role role, uint32_t *body) {
   }
 }
 
-static fnz_status build_args(building *b, const char *target) {
-  const uint8_t *roles = fnzi_hop_roles(target);
-  const fnzi_node *node = b->r->hop.node;
-  size_t most = node->nargs + (size_t)b->r->noperands + 8;
-  uint32_t body = 0;
-  FNZI_NEW(&b->p->wrapper->scratch, most, &b->args);
-  FNZI_NEW(&b->p->wrapper->scratch, most, &b->names);
-  for (size_t i = 0; roles[i] != FNZI_HOP_END; i++)
-    FNZ_TRY(put_role(b, (fnzi_hop_role)roles[i], &body));
-  /* PyTorch's list of written operands is left out: none is written any more. */
-  for (uint32_t i = 0; i < node->nargs; i++)
-    if (fnzi_node_arg_name(node, i)[0] &&
-        strcmp(fnzi_node_arg_name(node, i), "mutated_arg_indices") != 0)
-      put(b, node->args[i], fnzi_node_arg_name(node, i));
-  return FNZ_OK;
-}
-
 /* --- outcomes --------------------------------------------------------------------------------- */
 /* The outcomes of the node: its own results, and the final values of bases. */
 typedef struct outcomes {
@@ -181,7 +164,18 @@ static fnz_status record(fnzi_pass *p, const fnzi_region_op *r, const outcomes *
   bool effects = false;
   for (uint32_t i = 0; i < r->hop.nbodies; i++)
     effects |= r->bodies[i]->effects;
-  FNZ_TRY(build_args(&b, target));
+  const uint8_t *roles = fnzi_hop_roles(target);
+  size_t most = node->nargs + (size_t)r->noperands + 8;
+  uint32_t body = 0;
+  FNZI_NEW(&p->wrapper->scratch, most, &b.args);
+  FNZI_NEW(&p->wrapper->scratch, most, &b.names);
+  for (size_t i = 0; roles[i] != FNZI_HOP_END; i++)
+    FNZ_TRY(put_role(&b, (fnzi_hop_role)roles[i], &body));
+  /* PyTorch's list of written operands is left out: none is written any more. */
+  for (uint32_t i = 0; i < node->nargs; i++)
+    if (fnzi_node_arg_name(node, i)[0] &&
+        strcmp(fnzi_node_arg_name(node, i), "mutated_arg_indices") != 0)
+      put(&b, node->args[i], fnzi_node_arg_name(node, i));
   const fnzi_rec_call call = {.target = target,
                               .source = node->source,
                               .args = b.args,

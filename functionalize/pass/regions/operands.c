@@ -46,23 +46,6 @@ static fnz_status link_operands(fnzi_pass *p, fnzi_region_op *r) {
   return FNZ_OK;
 }
 
-static fnz_status find_operands(fnzi_pass *p, fnzi_region_op *r) {
-  r->noperands = fnzi_hop_input_count(&r->hop);
-  FNZI_NEW(&p->arena, r->noperands, &r->operands);
-  FNZI_NEW(&p->arena, r->noperands, &r->first);
-  for (uint32_t k = 0; k < r->noperands; k++) {
-    fnzi_region_operand *o = &r->operands[k];
-    bool sliced;
-    o->arg = fnzi_hop_operand(&r->hop, k, &sliced);
-    o->role = sliced                     ? FNZI_HOP_XS
-              : k < r->hop.carried.count ? FNZI_HOP_CARRIED
-                                         : FNZI_HOP_CAPTURED;
-    if (o->arg->tag == FNZ_ARG_VALUE)
-      o->tensor = p->tensors[o->arg->u.value];
-  }
-  return link_operands(p, r);
-}
-
 static const char *operand_name(const fnzi_pass *p, const fnzi_region_operand *o) {
   return p->graph->values.data[o->arg->u.value].name;
 }
@@ -260,18 +243,6 @@ static fnz_status check_written(const fnzi_pass *p, const fnzi_region_op *r,
   return FNZ_OK;
 }
 
-/* Some body writes a base whose final value not every body returns. */
-static bool lacks_results(const fnzi_region_op *r) {
-  uint32_t first = r->hop.kind == FNZI_HOP_WHILE_LOOP; /* the condition returns no base */
-  for (uint32_t k = 0; k < r->noperands; k++) {
-    const fnzi_region_operand *o = &r->operands[k];
-    for (uint32_t i = first; o->written && i < r->hop.nbodies; i++)
-      if (o->role != FNZI_HOP_CARRIED && !r->bodies[i]->ends[o->base].returned)
-        return true;
-  }
-  return false;
-}
-
 /* Merges two overlapping operands if one is written: all captured operands of their storage become
  * windows of one base. */
 static fnz_status merge(const fnzi_pass *p, fnzi_region_op *r, const fnzi_region_operand *a,
@@ -329,7 +300,20 @@ static fnz_status begin(fnzi_pass *p, const fnzi_node *node) {
   FNZI_NEW(&p->arena, 1, &r);
   FNZ_TRY(fnzi_hop_read(p->ctx, p->from, node, &r->hop));
   if (r->hop.kind != FNZI_HOP_EFFECT) {
-    FNZ_TRY(find_operands(p, r));
+    r->noperands = fnzi_hop_input_count(&r->hop);
+    FNZI_NEW(&p->arena, r->noperands, &r->operands);
+    FNZI_NEW(&p->arena, r->noperands, &r->first);
+    for (uint32_t k = 0; k < r->noperands; k++) {
+      fnzi_region_operand *o = &r->operands[k];
+      bool sliced;
+      o->arg = fnzi_hop_operand(&r->hop, k, &sliced);
+      o->role = sliced                     ? FNZI_HOP_XS
+                : k < r->hop.carried.count ? FNZI_HOP_CARRIED
+                                           : FNZI_HOP_CAPTURED;
+      if (o->arg->tag == FNZ_ARG_VALUE)
+        o->tensor = p->tensors[o->arg->u.value];
+    }
+    FNZ_TRY(link_operands(p, r));
     /* A body that counts from the storage may see more than an operand shows: operands that are
      * windows come in as windows of all their storage. */
     for (uint32_t k = 0; any_body(r, p->all->sees_storage) && k < r->noperands; k++) {
@@ -406,7 +390,14 @@ static fnz_status make_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
         FNZ_TRY(check_written(p, r, o, i));
         o->written = true;
       }
-    found = lacks_results(r);
+    /* Another round if a body writes a base whose final value not every body returns; the condition
+     * of a loop returns no base. */
+    found = false;
+    for (uint32_t k = 0; k < r->noperands; k++) {
+      const fnzi_region_operand *o = &r->operands[k];
+      for (uint32_t i = r->hop.kind == FNZI_HOP_WHILE_LOOP; o->written && i < r->hop.nbodies; i++)
+        found |= o->role != FNZI_HOP_CARRIED && !r->bodies[i]->ends[o->base].returned;
+    }
     FNZ_TRY(merge_all(p, r, &found));
     if (found)
       FNZ_TRY(make_keys(p, r));
