@@ -226,21 +226,19 @@ static void code_logs(const coding *c) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
-/* Returns the computing type of a dtype; FNZ_DTYPE_COUNT if no rows compute it. */
-static fnz_dtype class_of(fnz_dtype dtype) {
-  if (dtype == FNZ_F16 || dtype == FNZ_BF16 || dtype == FNZ_F32)
-    return FNZ_F32;
-  return dtype == FNZ_F64                                                    ? FNZ_F64
-         : dtype == FNZ_BOOL || (fnzi_is_integer(dtype) && dtype != FNZ_U64) ? FNZ_I64
-                                                                             : FNZ_DTYPE_COUNT;
-}
 
 bool fnzi_dev_rows_code(fnzi_dev_rows *r, const fnzi_meta_row_code *code, fnz_dtype out,
                         int64_t length, const uint16_t in[FNZI_ROW_OPERANDS],
                         uint16_t results[FNZI_ROW_RESULTS]) {
   coding c = {.r = r, .code = code, .out = out, .length = length, .in = in, .results = results};
-  c.class = class_of(fnzi_dev_rows_dtype(r, in[0]));
-  if (c.class == FNZ_DTYPE_COUNT)
+  const fnz_dtype dtype = fnzi_dev_rows_dtype(r, in[0]);
+  if (dtype == FNZ_F16 || dtype == FNZ_BF16 || dtype == FNZ_F32)
+    c.class = FNZ_F32;
+  else if (dtype == FNZ_BOOL || (fnzi_is_integer(dtype) && dtype != FNZ_U64))
+    c.class = FNZ_I64;
+  else if (dtype == FNZ_F64)
+    c.class = FNZ_F64;
+  else /* no rows compute it */
     return false;
   c.x = fnzi_dev_rows_convert(r, c.class, in[0]);
   switch (code->kernel) {

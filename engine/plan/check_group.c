@@ -37,15 +37,6 @@ static const fnzi_pln_role *member_of(const grouped *g) {
 
 /* --- Members ------------------------------------------------------------------------------------
  */
-/* Says that operand k, which the group makes, belongs to the row that the node computes. */
-static bool is_in_row(const grouped *g, uint32_t value, uint32_t k) {
-  fnzi_pln_cover own = fnzi_pln_cover_of(g->space, g->dims, member_of(g)->space);
-  fnzi_pln_cover span = fnzi_pln_cover_of(g->space, g->dims, check_group_geometry_of(g, value));
-  if (member_of(g)->kind == FNZI_PLN_ROLE_ROW)
-    return k == 0 && span == FNZI_PLN_COVER_ALL;
-  return span == own || (own == FNZI_PLN_COVER_ALL && span == FNZI_PLN_COVER_ROW);
-}
-
 /* Notes an operand from outside, and checks it. Operands are few. */
 static fnz_status note_operand(grouped *g, uint32_t value, uint32_t k) {
   bool in_place = member_of(g)->kind == FNZI_PLN_ROLE_POINT || k == 0;
@@ -73,9 +64,18 @@ static fnz_status check_member(grouped *g) {
                                 "a group computes values of several sizes");
   FNZI_PLN_EACH_OPERAND(each, &c->p, node) {
     bool is_computed = c->producer[each.value] > g->first; /* by an earlier node of the group */
-    if (!is_computed)
+    if (!is_computed) {
       FNZ_TRY(note_operand(g, each.value, each.k));
-    else if (!is_in_row(g, each.value, each.k))
+      continue;
+    }
+    /* An operand made by the group belongs to the row that the node computes. */
+    fnzi_pln_cover own = fnzi_pln_cover_of(g->space, g->dims, m->space);
+    fnzi_pln_cover span =
+        fnzi_pln_cover_of(g->space, g->dims, check_group_geometry_of(g, each.value));
+    bool is_in_row = is_row
+                         ? each.k == 0 && span == FNZI_PLN_COVER_ALL
+                         : span == own || (own == FNZI_PLN_COVER_ALL && span == FNZI_PLN_COVER_ROW);
+    if (!is_in_row)
       return fnzi_pln_check_wrong(c, each.value, "a group reads it before all of it is made");
   }
   for (uint32_t k = 0; k < node->noutputs; k++)

@@ -4,24 +4,6 @@
 #include "kernels/meta/nn_image.h"
 
 /* --- Padding ----------------------------------------------------------------------------- */
-static fnz_status pad_dim(fnzi_krn_call *call, fnzi_meta_padding *p, uint32_t i,
-                          const int64_t *pads) {
-  int64_t in = p->in[i];
-  p->before[i] = pads[0];
-  if (p->reflects && (pads[0] >= in || pads[1] >= in))
-    return fnzi_krn_call_refuse(
-        call, FNZ_CLASS_BOUNDS,
-        "padding (%lld, %lld) must be less than the size %lld that it reflects", (long long)pads[0],
-        (long long)pads[1], (long long)in);
-  if (!fnzi_add_i64(in, pads[0], &p->out[i]) || !fnzi_add_i64(p->out[i], pads[1], &p->out[i]))
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "a padded size leaves 64 bits");
-  if (p->out[i] < 1 || in < 1)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                "a size of %lld padded by (%lld, %lld) is empty", (long long)in,
-                                (long long)pads[0], (long long)pads[1]);
-  return FNZ_OK;
-}
-
 fnz_status fnzi_meta_padding_read(fnzi_krn_call *call, fnzi_meta_padding *out) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   const char *name = fnz_op_name(call->op);
@@ -41,8 +23,20 @@ fnz_status fnzi_meta_padding_read(fnzi_krn_call *call, fnzi_meta_padding *out) {
   p.planes = sizes[0] * sizes[1];
   for (uint32_t i = 0; i < p.spatial; i++) {
     uint32_t at = FNZI_IMAGE_SPATIAL - 1 - i;
-    p.in[at] = sizes[p.spatial + 1 - i];
-    FNZ_TRY(pad_dim(call, &p, at, pads + 2 * i));
+    int64_t in = sizes[p.spatial + 1 - i], before = pads[2 * i], behind = pads[2 * i + 1];
+    p.in[at] = in;
+    p.before[at] = before;
+    if (p.reflects && (before >= in || behind >= in))
+      return fnzi_krn_call_refuse(
+          call, FNZ_CLASS_BOUNDS,
+          "padding (%lld, %lld) must be less than the size %lld that it reflects",
+          (long long)before, (long long)behind, (long long)in);
+    if (!fnzi_add_i64(in, before, &p.out[at]) || !fnzi_add_i64(p.out[at], behind, &p.out[at]))
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "a padded size leaves 64 bits");
+    if (p.out[at] < 1 || in < 1)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "a size of %lld padded by (%lld, %lld) is empty", (long long)in,
+                                  (long long)before, (long long)behind);
   }
   *out = p;
   return FNZ_OK;
