@@ -7,7 +7,10 @@
  * differ. */
 #include "engine/tile/tile.h"
 
-enum { LEAST = 3 }; /* instructions that are worth a chain */
+enum {
+  LEAST = 3,      /* instructions that are worth a chain */
+  LARGE = 1 << 18 /* bytes of an operand that caches do not keep from run to run */
+};
 
 typedef struct chaining {
   const fnzi_meta_chains *chains;
@@ -106,15 +109,31 @@ static uint16_t add_instruction(chaining *c, const fnzi_tile_program *t, const f
   return run || widens ? ins->out : ins->in[chained];
 }
 
+/* Large operands in memory that the chain reads as they are. */
+static void read_ahead(chaining *c, const fnzi_tile_program *t, uint32_t first, uint32_t end) {
+  const size_t cell = fnzi_dtype(c->chains->dtype)->bytes;
+  for (uint32_t k = 0; k < t->nlanes; k++) {
+    const fnzi_tile_lane *lane = &t->lanes[k];
+    bool is_large = lane->cell == cell && fnz_geometry_numel(lane->map) >= (int64_t)(LARGE / cell);
+    bool reads = false;
+    for (uint32_t i = first; i < end; i++)
+      for (uint32_t p = 0; p < t->ins[i].arity; p++)
+        reads = reads || t->ins[i].in[p] == lane->slot;
+    if (reads && is_large && !lane->stores)
+      add_link(c, c->chains->ahead, &lane->slot, 1);
+  }
+}
+
 /* Instructions `first` to before `end`. */
 static fnz_status make_chain(fnzi_arena *arena, fnzi_tile_program *t, uint32_t first, uint32_t end,
                              const fnzi_meta_chains *chains) {
   chaining c = {.chains = chains};
   fnzi_tile_chain *chain;
   FNZI_NEW(arena, 1, &chain);
-  FNZI_NEW(arena, 3 * (size_t)(end - first) + 1, &c.links);
+  FNZI_NEW(arena, 3 * (size_t)(end - first) + t->nlanes + 1, &c.links);
   FNZI_NEW(arena, FNZI_TILE_CHAIN_SLOTS, &c.slots);
   uint16_t in_registers = 0;
+  read_ahead(&c, t, first, end);
   for (uint32_t i = first; i < end; i++) {
     const fnzi_tile_ins *ins = &t->ins[i];
     uint32_t chained = i > first ? 0 : ins->arity;

@@ -27,12 +27,13 @@ typedef struct fnzi_meta_link {
  * `count_truths` makes numbers of the class of masks. `choose` takes its first operand if the mask
  * is set and else the second, by which of mask, first and second the link before left.
  * `widen` and `narrow` load and store f16 [0] and bf16 [1], as fnzi_krn_convert() [0] and as
- * fnzi_krn_convert_kept() [1]; NULL: there is none. `run` runs a chain over `count` elements of the
- * slots, a multiple of `elements`. */
+ * fnzi_krn_convert_kept() [1]; NULL: there is none. `ahead` reads nothing, but brings memory behind
+ * its operand to the cache. `run` runs a chain over `count` elements of the slots, a multiple of
+ * `elements`. */
 typedef struct fnzi_meta_chains {
   int64_t elements;
   fnz_dtype dtype; /* the class */
-  fnzi_meta_link_fn *load, *store, *end;
+  fnzi_meta_link_fn *load, *store, *ahead, *end;
   fnzi_meta_link_fn *load_truths, *store_truths, *count_truths, *choose[3];
   fnzi_meta_link_fn *widen[2][2], *narrow[2][2];
   void (*run)(const fnzi_meta_link *first, unsigned char *const *slots, int64_t count);
