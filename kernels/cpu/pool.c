@@ -23,6 +23,7 @@ typedef struct pool {
   size_t cell;
   _Alignas(8) unsigned char nothing[16]; /* the largest of no elements */
   bool exact;
+  bool apart; /* no element is in two windows */
   double scales[FNZI_POOL_MAX_SPATIAL];
   int64_t *nearest[FNZI_POOL_MAX_SPATIAL]; /* the source of each place along a dimension */
 } pool;
@@ -277,6 +278,15 @@ static fnz_status pool_record(fnzi_krn_call *call, const pool *o, const char *na
   return call->record->formula(call->record->user, &f);
 }
 
+/* Whether no element is in two windows. */
+static bool are_apart(const pool_shape *p) {
+  bool apart = true;
+  for (int i = 0; i < FNZI_POOL_MAX_SPATIAL; i++)
+    apart = apart && (p->adaptive ? p->out[i] > 0 && p->in[i] % p->out[i] == 0
+                                  : p->stride[i] >= p->kernel[i]);
+  return apart;
+}
+
 /* Results are computed. */
 static fnz_status pool_run(fnzi_krn_call *call, pool *o, fnzi_share_fn *plane, const char *name) {
   fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
@@ -285,6 +295,7 @@ static fnz_status pool_run(fnzi_krn_call *call, pool *o, fnzi_share_fn *plane, c
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &o->x));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &o->y));
   take_shape(&o->read, &o->p);
+  o->apart = are_apart(&o->p);
   if (!call->record) {
     fnzi_cpu_rows_each(call, planes, plane, o);
     return FNZ_OK;
@@ -409,42 +420,54 @@ fnz_status fnzi_kernel_adaptive_avg_pool(fnzi_krn_call *call) {
 }
 
 /* --- Means backwards --------------------------------------------------------------------- */
-static void spread_window(const pool *o, int64_t base, const pool_window *w, double each) {
-  fnzi_cpu_reals sums = fnzi_cpu_reals_read(&o->y);
-  for (int64_t i = w->first[0]; i < w->last[0]; i++)
-    for (int64_t j = w->first[1]; j < w->last[1]; j++)
-      for (int64_t k = w->first[2]; k < w->last[2]; k++) {
-        int64_t at = base + pool_cell(&o->p, i, j, k);
-        fnzi_cpu_real_put(&o->y, at, fnzi_cpu_real_at(&sums, at) + each);
-      }
+static void spread_row(const pool *o, int64_t at, int64_t count, double each) {
+  float *f = o->y.f ? o->y.f + at : NULL;
+  double *d = o->y.d ? o->y.d + at : NULL;
+  const float first = (float)(0 + each); /* -0 becomes 0 */
+  if (f && o->apart)
+    for (int64_t k = 0; k < count; k++)
+      f[k] = first;
+  else if (f)
+    for (int64_t k = 0; k < count; k++)
+      f[k] = (float)((double)f[k] + each);
+  else
+    for (int64_t k = 0; k < count; k++)
+      d[k] += each;
 }
 
 /* Every element of a window gets its share of the gradient of the window's mean. */
+static void spread_mean(const pool *o, int64_t plane, int64_t to, const pool_window *w) {
+  const double each = pool_is_empty(w) ? 0 : fnzi_cpu_real_at(&o->x, to) / pool_divisor(&o->p, w);
+  const int64_t base = plane * o->p.in_volume, count = w->last[2] - w->first[2];
+  for (int64_t i = w->first[0]; i < w->last[0]; i++)
+    for (int64_t j = w->first[1]; j < w->last[1]; j++)
+      spread_row(o, base + pool_cell(&o->p, i, j, w->first[2]), count, each);
+}
+
 static void pool_spread_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
+  const pooling by = {spread_mean, NULL};
+  const size_t first = (size_t)(plane * o->p.in_volume), count = (size_t)o->p.in_volume;
   (void)lane;
-  for (int64_t i = 0; i < o->p.in_volume; i++)
-    fnzi_cpu_real_put(&o->y, plane * o->p.in_volume + i, 0);
-  for (int64_t at = 0; at < o->p.out_volume; at++) {
-    pool_window w;
-    pool_window_of(&o->p, at, &w);
-    if (!pool_is_empty(&w))
-      spread_window(o, plane * o->p.in_volume, &w,
-                    fnzi_cpu_real_at(&o->x, plane * o->p.out_volume + at) /
-                        pool_divisor(&o->p, &w));
-  }
+  if (o->y.f)
+    memset(o->y.f + first, 0, count * sizeof *o->y.f);
+  else
+    memset(o->y.d + first, 0, count * sizeof *o->y.d);
+  pool_plane(o, &by, plane);
 }
 
 fnz_status fnzi_kernel_avg_pool_backward(fnzi_krn_call *call) {
   pool o = {.p = {.divisor = fnzi_krn_named_int(call, "divisor_override", 0)}};
   o.p.count_padding = fnzi_krn_named_bool(call, "count_include_pad", true);
   FNZ_TRY(fnzi_meta_pool_read(call, &o.read));
+  end_with_rows(&o.read);
   return pool_run(call, &o, pool_spread_plane, "share");
 }
 
 fnz_status fnzi_kernel_adaptive_avg_pool_backward(fnzi_krn_call *call) {
   pool o = {.p = {.adaptive = true}};
   FNZ_TRY(fnzi_meta_pool_read_adaptive(call, &o.read));
+  end_with_rows(&o.read);
   return pool_run(call, &o, pool_spread_plane, "share");
 }
 
