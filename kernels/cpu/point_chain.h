@@ -39,8 +39,8 @@ LINK_FUNCTION(chain_store) {
   GO_ON;
 }
 
-/* The next blocks of the operand: a processor computes too long on this one to meet them in time.
- */
+/* Prefetches the next blocks of the operand. A processor computes too long on one block to meet the
+ * loads of the next one in time. */
 LINK_FUNCTION(chain_ahead) {
   enum { AHEAD = 1024, LINE = 64 };
   const char *x = (const char *)OTHER(0) + AHEAD;

@@ -69,6 +69,26 @@ static fnz_status refuse_outside(fnzi_krn_call *call, const elements *e) {
   return fnzi_meta_index_values(call, fnzi_krn_named_array(call, "index"), e->size, false, &places);
 }
 
+/* Whether an index names one place of dimension 0 for each row of `self`, as graph networks expand
+ * it, and rows are dense. Places are not checked yet. */
+static bool names_rows(const fnzi_krn_call *call, const fnzi_krn_window *self,
+                       const fnzi_krn_window *index, const elements *e, fnzi_cpu_picked *out) {
+  int64_t row = 1;
+  if (!e->late || e->dim != 0 || index->rank < 2 || index->strides[0] != 1 ||
+      !fnzi_is_contiguous(&call->outputs[0]->place))
+    return false;
+  for (uint32_t d = index->rank; d-- > 1; row *= self->sizes[d])
+    if (self->sizes[d] != 1 && (index->strides[d] != 0 || self->strides[d] != row))
+      return false;
+  *out = (fnzi_cpu_picked){.to = (char *)fnzi_krn_array_data(call->outputs[0]),
+                           .from = (const char *)self->data,
+                           .index = (const int64_t *)(const void *)index->data,
+                           .count = index->sizes[0],
+                           .bytes = row * (int64_t)e->cell,
+                           .from_row = e->stride};
+  return true;
+}
+
 fnz_status fnzi_kernel_gather(fnzi_krn_call *call) {
   fnzi_krn_window self, index, out;
   elements e = {.row = NULL};
@@ -79,6 +99,13 @@ fnz_status fnzi_kernel_gather(fnzi_krn_call *call) {
   fnzi_krn_window_lanes(call->outputs[0], &out);
   if (call->record)
     return record_gather(call, &out, &index, &self, &e);
+  fnzi_cpu_picked rows;
+  if (names_rows(call, &self, &index, &e, &rows)) {
+    if (!fnzi_cpu_places_inside(call, &index, e.size))
+      return refuse_outside(call, &e);
+    fnzi_cpu_rows_gather(call, &rows);
+    return FNZ_OK;
+  }
   const fnzi_cpu_placed p = {self, index, out, e.stride, e.late ? e.size : 0, NULL};
   return fnzi_cpu_placed_read(call, &p) ? FNZ_OK : refuse_outside(call, &e);
 }
@@ -201,26 +228,59 @@ static fnz_status scatter_into(fnzi_krn_call *call, fnzi_krn_window self,
   return inside ? FNZ_OK : refuse_outside(call, &e);
 }
 
+/* The sizes of the counts. Along dimensions in which an index is expanded over all of self, places
+ * are counted once. */
+static void find_counts(const fnzi_krn_call *call, const fnzi_krn_window *self, uint32_t dim,
+                        int64_t *sizes) {
+  fnzi_krn_window index;
+  fnzi_krn_window_lanes(fnzi_krn_named_array(call, "index"), &index);
+  for (uint32_t d = 0; d < self->rank; d++) {
+    bool is_once = d != dim && index.strides[d] == 0 && index.sizes[d] == self->sizes[d];
+    sizes[d] = is_once ? 1 : self->sizes[d];
+  }
+}
+
+/* self = self / counts, which are in the memory of `by`: converted once, not for each element. */
+static fnz_status divide_by(fnzi_krn_call *call, const fnzi_krn_window *self, fnzi_krn_window *by,
+                            const int64_t *counts, int64_t numel) {
+  const bool is_real = fnzi_is_float(self->dtype) || fnzi_is_complex(self->dtype);
+  const fnz_dtype wide = fnzi_meta_point_class(self->dtype);
+  if (wide == FNZ_F32 || wide == FNZ_F64) {
+    const fnzi_krn_conversion c = {wide, FNZ_I64, fnzi_dtype(wide)->bytes, sizeof *counts};
+    void *data;
+    FNZ_TRY(fnzi_krn_scratch_take(call, numel, fnzi_dtype(wide)->bytes, &data));
+    fnzi_krn_convert(&c, data, counts, numel);
+    by->dtype = wide, by->cell = fnzi_dtype(wide)->bytes, by->data = data;
+  }
+  return fnzi_cpu_window_combine(call, is_real ? "div" : "div_floor", self, by, NULL);
+}
+
 /* How many elements came to each place, self's counted where they take part. */
 static fnz_status divide_by_counts(fnzi_krn_call *call, const fnzi_krn_window *self) {
   bool included = fnzi_krn_named_bool(call, "include_self", true);
-  int64_t *counts, numel = fnzi_krn_array_numel(call->outputs[0]), one = 1;
-  fnzi_krn_window index, to, moved, from;
+  int64_t *counts, sizes[FNZ_MAX_RANK], numel = 1, one = 1;
+  fnzi_krn_window index, to = *self, moved, from;
   elements e = {.row = NULL};
+  FNZ_TRY(prepare(call, &to, &index, &e));
+  find_counts(call, self, e.dim, sizes);
+  for (uint32_t d = 0; d < self->rank; d++)
+    numel *= sizes[d];
   FNZI_NEW(&call->scratch, (size_t)numel, &counts);
   for (int64_t i = 0; i < numel; i++)
     counts[i] = included;
-  fnzi_krn_window_dense(&to, FNZ_I64, self->rank, self->sizes, counts);
+  fnzi_krn_window_dense(&to, FNZ_I64, self->rank, sizes, counts);
   moved = to;
   FNZ_TRY(prepare(call, &moved, &index, &e));
+  for (uint32_t d = 0; d < self->rank; d++)
+    if (sizes[d] != self->sizes[d])
+      moved.sizes[d] = index.sizes[d] = 1, to.sizes[d] = self->sizes[d], to.strides[d] = 0;
   e.row = fnzi_cpu_point_find(FNZ_I64, "add");
   fnzi_krn_window_dense(&from, FNZ_I64, index.rank, index.sizes, &one);
   memset(from.strides, 0, sizeof from.strides);
   (void)run_scatter(&moved, &index, &from, &e);
   for (int64_t i = 0; i < numel; i++)
     counts[i] += counts[i] == 0;
-  bool real = fnzi_is_float(self->dtype) || fnzi_is_complex(self->dtype);
-  return fnzi_cpu_window_combine(call, real ? "div" : "div_floor", self, &to, NULL);
+  return divide_by(call, self, &to, counts, numel);
 }
 
 fnz_status fnzi_kernel_scatter(fnzi_krn_call *call) {
