@@ -267,6 +267,14 @@ bool fnzi_map_get(const fnzi_map *map, const void *key, size_t size, uint64_t *o
 /* Sets or replaces. */
 FNZ_MUST_CHECK fnz_status fnzi_map_set(fnzi_map *map, const void *key, size_t size, uint64_t value);
 
+/* For a key that is looked up and then added: its hash, which is the same in all maps of a context,
+ * is computed once. */
+uint32_t fnzi_map_hash(const fnzi_map *map, const void *key, size_t size);
+bool fnzi_map_find(const fnzi_map *map, uint32_t hash, const void *key, size_t size, uint64_t *out);
+/* The key must not be in the map. */
+FNZ_MUST_CHECK fnz_status fnzi_map_add(fnzi_map *map, uint32_t hash, const void *key, size_t size,
+                                       uint64_t value);
+
 /* --- Output buffer ---------------------------------------------------------------------------- */
 FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_put(fnz_context *ctx, fnz_buffer *b, const void *data,
                                                size_t size);

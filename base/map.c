@@ -47,11 +47,10 @@ uint64_t fnzi_hash(const fnz_context *ctx, const void *key, size_t size) {
   return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-#define HASH_NONFATAL_OOM           1
-#define HASH_FUNCTION(key, size, h) (h) = (unsigned)fnzi_hash(map->ctx, key, size)
-#define uthash_malloc(bytes)        fnzi_resize(map->ctx, NULL, 0, bytes)
-#define uthash_free(p, bytes)       fnzi_free(map->ctx, p, bytes)
-#define uthash_nonfatal_oom(entry)  (failed = true)
+#define HASH_NONFATAL_OOM          1
+#define uthash_malloc(bytes)       fnzi_resize(map->ctx, NULL, 0, bytes)
+#define uthash_free(p, bytes)      fnzi_free(map->ctx, p, bytes)
+#define uthash_nonfatal_oom(entry) (failed = true)
 #include <uthash.h>
 
 struct fnzi_map_entry {
@@ -73,34 +72,28 @@ void fnzi_map_free(fnzi_map *map) {
   }
 }
 
-static struct fnzi_map_entry *find(const fnzi_map *map, const void *key, size_t size,
-                                   unsigned hash) {
+uint32_t fnzi_map_hash(const fnzi_map *map, const void *key, size_t size) {
+  return (uint32_t)fnzi_hash(map->ctx, key, size);
+}
+
+static struct fnzi_map_entry *find(const fnzi_map *map, uint32_t hash, const void *key,
+                                   size_t size) {
   struct fnzi_map_entry *e;
   HASH_FIND_BYHASHVALUE(hh, map->head, key, size, hash, e);
   return e;
 }
 
-static unsigned hash_of(const fnzi_map *map, const void *key, size_t size) {
-  unsigned hash;
-  HASH_VALUE(key, size, hash);
-  return hash;
-}
-
-bool fnzi_map_get(const fnzi_map *map, const void *key, size_t size, uint64_t *out) {
-  const struct fnzi_map_entry *e = find(map, key, size, hash_of(map, key, size));
+bool fnzi_map_find(const fnzi_map *map, uint32_t hash, const void *key, size_t size,
+                   uint64_t *out) {
+  const struct fnzi_map_entry *e = find(map, hash, key, size);
   if (e)
     *out = e->value;
   return e != NULL;
 }
 
-fnz_status fnzi_map_set(fnzi_map *map, const void *key, size_t size, uint64_t value) {
-  unsigned hash = hash_of(map, key, size);
-  struct fnzi_map_entry *e = find(map, key, size, hash);
-  if (e) {
-    e->value = value;
-    return FNZ_OK;
-  }
-  e = fnzi_resize(map->ctx, NULL, 0, sizeof *e);
+fnz_status fnzi_map_add(fnzi_map *map, uint32_t hash, const void *key, size_t size,
+                        uint64_t value) {
+  struct fnzi_map_entry *e = fnzi_resize(map->ctx, NULL, 0, sizeof *e);
   if (!e)
     return fnzi_no_memory(map->ctx);
   *e = (struct fnzi_map_entry){.key = key, .value = value};
@@ -110,4 +103,17 @@ fnz_status fnzi_map_set(fnzi_map *map, const void *key, size_t size, uint64_t va
     return FNZ_OK;
   fnzi_free(map->ctx, e, sizeof *e);
   return fnzi_no_memory(map->ctx);
+}
+
+bool fnzi_map_get(const fnzi_map *map, const void *key, size_t size, uint64_t *out) {
+  return fnzi_map_find(map, fnzi_map_hash(map, key, size), key, size, out);
+}
+
+fnz_status fnzi_map_set(fnzi_map *map, const void *key, size_t size, uint64_t value) {
+  const uint32_t hash = fnzi_map_hash(map, key, size);
+  struct fnzi_map_entry *e = find(map, hash, key, size);
+  if (!e)
+    return fnzi_map_add(map, hash, key, size, value);
+  e->value = value;
+  return FNZ_OK;
 }

@@ -122,11 +122,14 @@ fnz_status fnzi_node_add(fnz_program *p, uint32_t graph, const fnzi_node *node, 
 fnz_status fnzi_weight_add(fnz_program *p, const char *name, fnzi_blob *blob,
                            const fnz_geometry *geometry) {
   fnzi_weight weight = {NULL, NULL, geometry};
-  if (fnzi_weight_find(p, name))
+  const size_t size = strlen(name);
+  const uint32_t hash = fnzi_map_hash(&p->weight_index, name, size);
+  uint64_t found;
+  if (fnzi_map_find(&p->weight_index, hash, name, size, &found))
     return fnzi_fail(p->ctx, FNZ_CLASS_DUPLICATE, NULL, "the tensor \"%s\" is declared twice",
                      name);
-  FNZ_TRY(fnzi_intern(p, name, strlen(name), &weight.name));
-  FNZ_TRY(fnzi_map_set(&p->weight_index, weight.name, strlen(name), p->weights.count));
+  FNZ_TRY(fnzi_intern(p, name, size, &weight.name));
+  FNZ_TRY(fnzi_map_add(&p->weight_index, hash, weight.name, size, p->weights.count));
   FNZI_PUSH(p->ctx, &p->weights, weight);
   p->weights.data[p->weights.count - 1].blob = fnzi_blob_retain(blob);
   return FNZ_OK;

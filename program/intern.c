@@ -8,8 +8,9 @@ static uint64_t as_number(const void *p) {
 
 /* --- interning ------------------------------------------------------------------------------- */
 fnz_status fnzi_intern(fnz_program *p, const char *s, size_t size, const char **out) {
+  const uint32_t hash = fnzi_map_hash(&p->strings, s, size);
   uint64_t found;
-  if (fnzi_map_get(&p->strings, s, size, &found)) {
+  if (fnzi_map_find(&p->strings, hash, s, size, &found)) {
     *out = (const char *)(uintptr_t)found;
     return FNZ_OK;
   }
@@ -17,7 +18,7 @@ fnz_status fnzi_intern(fnz_program *p, const char *s, size_t size, const char **
     return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL,
                      "a string of %zu bytes; at most %zu are allowed", size, p->ctx->limits.string);
   FNZ_TRY(fnzi_arena_string(&p->arena, s, size, out));
-  return fnzi_map_set(&p->strings, *out, size, as_number(*out));
+  return fnzi_map_add(&p->strings, hash, *out, size, as_number(*out));
 }
 
 fnz_status fnzi_intern_text(fnz_program *p, const char **text) {
@@ -95,7 +96,8 @@ fnz_status fnzi_intern_geometry(fnz_program *p, const fnz_geometry *g, const fnz
   for (uint32_t i = 0; !symbolic && g->symbols && i < 2 * g->rank + 1; i++)
     symbolic = g->symbols[i];
   size_t size = write_key(g, symbolic, key);
-  if (!fnzi_map_get(&p->geometries, key, size, &found)) {
+  const uint32_t hash = fnzi_map_hash(&p->geometries, key, size);
+  if (!fnzi_map_find(&p->geometries, hash, key, size, &found)) {
     void *block;
     FNZ_TRY(fnzi_arena_alloc(&p->arena, 1, sizeof *g + size, &block));
     fnz_geometry *kept = block;
@@ -106,7 +108,7 @@ fnz_status fnzi_intern_geometry(fnz_program *p, const fnz_geometry *g, const fnz
     kept->strides = numbers + 2 + g->rank;
     kept->symbols = symbolic ? (const uint32_t *)(numbers + 2 + 2 * g->rank) : NULL;
     *out = kept;
-    FNZ_TRY(fnzi_map_set(&p->geometries, numbers, size, as_number(kept)));
+    FNZ_TRY(fnzi_map_add(&p->geometries, hash, numbers, size, as_number(kept)));
   } else
     *out = (const fnz_geometry *)(uintptr_t)found;
   *recent = *out;

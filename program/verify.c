@@ -353,10 +353,14 @@ static fnz_status check_inputs(fnz_context *ctx, const fnz_program *p, fnzi_map 
     uint64_t bits = 0;
     const fnz_input_spec *in = &p->inputs[k];
     FNZ_TRY(fnzi_at(ctx, verify_input(ctx, p, k), "input %u", k));
-    fnzi_map_get(kinds, in->target, strlen(in->target), &bits);
+    const size_t size = strlen(in->target);
+    const uint32_t hash = fnzi_map_hash(kinds, in->target, size);
+    const bool is_known = fnzi_map_find(kinds, hash, in->target, size, &bits);
     if (bits >> in->kind & 1)
       return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, in->target, "two inputs of this kind and name");
-    FNZ_TRY(fnzi_map_set(kinds, in->target, strlen(in->target), bits | 1ull << in->kind));
+    bits |= 1ull << in->kind;
+    FNZ_TRY(is_known ? fnzi_map_set(kinds, in->target, size, bits)
+                     : fnzi_map_add(kinds, hash, in->target, size, bits));
   }
   return FNZ_OK;
 }

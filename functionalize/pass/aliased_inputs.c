@@ -2,8 +2,8 @@
  *
  * needs   a program's signature: inputs that share memory by declaration, weights over one blob
  * gives   per alias set how it is merged: not at all as long as no write to one input overlaps
- * another one, else as windows of one root. The pass finds this out by replaying the program, so it
- *         may have to start again, at most twice. */
+ *         another one, else as windows of one root. The pass finds this out by replaying the
+ *         program, so it may have to start again, at most twice. */
 #include "functionalize/pass/aliased_inputs.h"
 
 /* --- alias sets ------------------------------------------------------------------------------- */
@@ -23,8 +23,9 @@ static fnz_status find(fnzi_pass_alias_sets *m, const fnz_program *p, fnzi_map *
     uint64_t first = k;
     m->first[k] = fnzi_memory_of(p, k);
     if (w && m->first[k] == k) {
-      if (!fnzi_map_get(blobs, &w->blob, sizeof w->blob, &first))
-        FNZ_TRY(fnzi_map_set(blobs, &w->blob, sizeof w->blob, k));
+      const uint32_t hash = fnzi_map_hash(blobs, &w->blob, sizeof w->blob);
+      if (!fnzi_map_find(blobs, hash, &w->blob, sizeof w->blob, &first))
+        FNZ_TRY(fnzi_map_add(blobs, hash, &w->blob, sizeof w->blob, k));
       m->first[k] = (uint32_t)first;
     }
     m->shared = m->shared || m->first[k] != k;
