@@ -1,7 +1,7 @@
 /* autocast.c - casts arguments of operators in autocast regions, as PyTorch does on the CPU.
  *
- * A composite operator that schema/facts/autocast.def lacks is refused: in PyTorch it may call
- * operators that autocast casts for, and these calls are not known here. */
+ * A composite operator without AUTOCAST in facts.def is refused: in PyTorch it may call operators
+ * that autocast casts for, and these calls are not known here. */
 #include "run/autocast.h"
 
 #include "program/shapes/sizes.h"

@@ -81,7 +81,7 @@ static fnz_status finish(draft *d, uint32_t tags, fnz_op **out) {
   FNZ_TRY(fnzi_schema_parse(d->arena, schema, out));
   (*out)->composite = FNZI_COMPOSITE_EXPLICIT;
   (*out)->tags = tags | FNZI_TAG_GENERATED;
-  (*out)->promotion = fnzi_promotion_find(*out);
+  (*out)->promotion = fnzi_promotion_by_tags(*out);
   /* Tags in the order of the alphabet, as everywhere. */
   static const struct {
     uint32_t bit;

@@ -133,6 +133,23 @@ static fnz_status new_params(fnzi_scan *s, fnzi_param **out) {
   return FNZ_OK;
 }
 
+/* The tensor or number of this parameter is promoted with the others. */
+static bool param_promotes(const fnzi_param *p) {
+  static const struct {
+    const char *name;
+    fnzi_type type;
+  } others[] = {{"alpha", FNZI_TYPE_SCALAR},     {"value", FNZI_TYPE_SCALAR},
+                {"weight", FNZI_TYPE_SCALAR},    {"threshold", FNZI_TYPE_SCALAR},
+                {"min_val", FNZI_TYPE_SCALAR},   {"max_val", FNZI_TYPE_SCALAR},
+                {"condition", FNZI_TYPE_TENSOR}, {"mask", FNZI_TYPE_TENSOR}};
+  if (p->keyword_only || (p->type != FNZI_TYPE_TENSOR && p->type != FNZI_TYPE_SCALAR))
+    return false;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (p->type == others[i].type && strcmp(p->name, others[i].name) == 0)
+      return false;
+  return true;
+}
+
 static fnz_status params(fnzi_scan *s, fnz_op *op) {
   fnzi_param *list = NULL;
   bool keyword_only = false;
@@ -155,7 +172,7 @@ static fnz_status params(fnzi_scan *s, fnz_op *op) {
     FNZ_TRY(keep(s, name, &p->name));
     p->is_out = p->keyword_only && p->is_write;
     FNZ_TRY(fnzi_scan_accept(s, "=") ? fnzi_scan_default(s, p) : FNZ_OK);
-    p->promotes = fnzi_promotion_takes(p);
+    p->promotes = param_promotes(p);
     for (size_t i = 0; i < op->nparams; i++)
       if (*p->name && strcmp(list[i].name, p->name) == 0)
         return fnzi_scan_fail(s, "a name that is not taken");
@@ -277,7 +294,7 @@ fnz_status fnzi_schema_parse(fnzi_arena *arena, const char *text, fnz_op **out) 
   op->tags_text = op->model_text = op->dispatch_text = "-";
   op->kind = fnzi_is_inplace_name(op->base) ? FNZI_KIND_INPLACE : fnzi_kind_by_writes(op);
   op->is_view = fnzi_schema_is_view(op);
-  op->promotion = fnzi_promotion_find(op);
+  op->promotion = fnzi_promotion_by_tags(op);
   op->functional = op->view_copy = op->view_of = op->inplace = op->alias_of = FNZI_NO_OP;
   *out = op;
   return FNZ_OK;

@@ -130,7 +130,7 @@ enum {
 };
 
 /* How a pointwise operator's result dtype follows from the promoted one, in the terms of PyTorch's
- * ELEMENTWISE_TYPE_PROMOTION_KIND, with three more that operators need; rows in promotion.def. */
+ * ELEMENTWISE_TYPE_PROMOTION_KIND, with three more that operators need; PROMOTES of facts.def. */
 typedef enum fnzi_promotion_kind {
   FNZI_PROMOTE_DEFAULT,                  /* add, mul, clamp */
   FNZI_PROMOTE_NO_OPMATH,                /* the same, and f16 is not computed in f32: where */
@@ -153,7 +153,7 @@ struct fnz_op {
   fnzi_composite composite;
   uint32_t tags;                 /* FNZI_TAG_* */
   bool is_view;                  /* as torchgen's is_view_op */
-  fnzi_promotion_kind promotion; /* fnzi_promotion_find() */
+  fnzi_promotion_kind promotion; /* of facts.def, or by tags */
   const fnzi_param *params;
   uint16_t nparams;
   const fnzi_param *returns;
@@ -278,11 +278,11 @@ fnzi_kind fnzi_kind_by_writes(const fnz_op *op);
 /* --- Autocast (schema/facts/autocast.c) ------------------------------------------------------- */
 /* The dtype to which autocast on the CPU casts the arguments of an operator. */
 typedef enum fnzi_autocast {
-  FNZI_AUTOCAST_PLAIN,  /* to nothing */
-  FNZI_AUTOCAST_LOWER,  /* to the dtype of the region */
-  FNZI_AUTOCAST_SINGLE, /* to f32 */
-  FNZI_AUTOCAST_WIDEST, /* to f32 if one of them is f32, else to nothing */
-  FNZI_AUTOCAST_UNKNOWN /* it may consist of operators whose arguments are cast */
+  FNZI_AUTOCAST_UNKNOWN, /* it may consist of operators whose arguments are cast */
+  FNZI_AUTOCAST_PLAIN,   /* to nothing */
+  FNZI_AUTOCAST_LOWER,   /* to the dtype of the region */
+  FNZI_AUTOCAST_SINGLE,  /* to f32 */
+  FNZI_AUTOCAST_WIDEST   /* to f32 if one of them is f32, else to nothing */
 } fnzi_autocast;
 fnzi_autocast fnzi_autocast_of(const fnz_op *op);
 /* Autocast leaves f64, integers and complex numbers alone. */
@@ -305,11 +305,10 @@ fnz_dtype fnzi_promote(fnz_dtype a, fnz_dtype b);
 /* torch.can_cast: may an in-place or out= operator store `from` in `to`? */
 bool fnzi_can_cast(fnz_dtype from, fnz_dtype to);
 
-/* The kind of a functional operator, by its name and tags; computed again when the tags of a
- * parsed operator become known. Operators that neither have the tag "pointwise" nor a row in
- * promotion.def have FNZI_PROMOTE_SELF. */
-fnzi_promotion_kind fnzi_promotion_find(const fnz_op *op);
-bool fnzi_promotion_takes(const fnzi_param *p); /* its `promotes` */
+/* The kind of an operator that facts.def says nothing of, or that was parsed at run time. */
+static inline fnzi_promotion_kind fnzi_promotion_by_tags(const fnz_op *op) {
+  return op->tags & FNZI_TAG_POINTWISE ? FNZI_PROMOTE_DEFAULT : FNZI_PROMOTE_SELF;
+}
 
 /* Each element of the result depends on the elements at its place (after broadcasting) alone. */
 static inline bool fnzi_op_is_elementwise(const fnz_op *op) {

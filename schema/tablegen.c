@@ -76,7 +76,6 @@ static fnz_status read_row(table *t, char *line) {
   op->tags_text = columns[FNZI_COLUMN_TAGS];
   op->tags = fnzi_tag_bits(op->tags_text);
   op->is_view = fnzi_schema_is_view(op);
-  op->promotion = fnzi_promotion_find(op);
   FNZ_TRY(fnzi_model_parse(&t->arena, columns[FNZI_COLUMN_MODEL], op));
   t->ops[t->count++] = *op;
   return FNZ_OK;
@@ -130,7 +129,6 @@ static fnz_status add_row(table *t, const char *name, const char *other) {
           "views, with the same types of parameters, and this one a composite",
           whole);
     op->alias_of = (uint16_t)(same - t->ops);
-    op->promotion = same->promotion;
     found = true;
   }
   return found ? FNZ_OK
@@ -315,20 +313,25 @@ static size_t find_fact(const char *name) {
   return 0;
 }
 
-/* Sorted, and each row is of an operator that is no alias. */
-static fnz_status put_all_facts(table *t) {
+/* The promotion and the rows of each operator are the canonical ones of its functional form.
+ * The rows are sorted, and each is of an operator that is no alias. */
+static fnz_status find_facts(table *t) {
   bool *used;
   FNZI_NEW(&t->arena, fnzi_facts_count, &used);
   for (size_t i = 0; i < t->count; i++) {
-    /* The operator whose rows `op` has: the canonical name of its functional form. */
-    const fnz_op *twin =
-        t->ops[i].functional == FNZI_NO_OP ? &t->ops[i] : &t->ops[t->ops[i].functional];
+    fnz_op *op = &t->ops[i];
+    const fnz_op *twin = op->functional == FNZI_NO_OP ? op : &t->ops[op->functional];
     const fnz_op *owner = twin->alias_of == FNZI_NO_OP ? twin : &t->ops[twin->alias_of];
     const char *base;
     FNZ_TRY(fnzi_arena_format(&t->arena, &base, "%s.*", owner->base));
-    size_t own = find_fact(owner->name), all = find_fact(base);
-    used[own] = used[all] = true;
-    FNZ_TRY(fnzi_printf(t->ctx, &t->facts, "{%zu, %zu},\n", own, all));
+    const size_t rows[FNZI_FACT_ROWS] = {find_fact(owner->name), find_fact(base)};
+    op->promotion = fnzi_promotion_by_tags(owner);
+    for (size_t k = FNZI_FACT_ROWS; k-- > 0;) {
+      used[rows[k]] = true;
+      if (fnzi_facts[rows[k]].promotes.is_known)
+        op->promotion = fnzi_facts[rows[k]].promotes.kind;
+    }
+    FNZ_TRY(fnzi_printf(t->ctx, &t->facts, "{%zu, %zu},\n", rows[0], rows[1]));
   }
   for (size_t i = 1; i < fnzi_facts_count; i++)
     if (!used[i] || (i > 1 && strcmp(fnzi_facts[i - 1].name, fnzi_facts[i].name) >= 0))
@@ -375,6 +378,7 @@ static fnz_status generate(table *t, fnz_buffer *file, const char *const paths[3
   qsort(t->ops, t->count, sizeof *t->ops, tablegen_by_name);
   FNZ_TRY(fnzi_twins_find(t->ctx, t->ops, t->count));
   FNZ_TRY(find_aliases(t));
+  FNZ_TRY(find_facts(t));
   for (size_t i = 0; i < t->count; i++) {
     FNZ_TRY(note_list(t, t->ops[i].params, t->ops[i].nparams));
     FNZ_TRY(note_list(t, t->ops[i].returns, t->ops[i].nreturns));
@@ -393,7 +397,6 @@ static fnz_status generate(table *t, fnz_buffer *file, const char *const paths[3
   }
   for (size_t i = 0; i < t->count; i++)
     FNZ_TRY(put_op(t, &t->ops[i]));
-  FNZ_TRY(put_all_facts(t));
   FNZ_TRY(write_table(t, paths[1]));
   return write_names(t, paths[2]);
 }

@@ -30,9 +30,9 @@ def canonical(name, aliases):
 
 
 def names():
-    """The operators that are tagged pointwise, have a promotion row, or a pointwise kernel, and their aliases."""
+    """The operators that are tagged pointwise, have a promotion of their own, or a pointwise kernel, and their aliases."""
     aliases = dict(re.findall(r'^ALIAS\("([^"]+)", "([^"]+)"\)', (ROOT / 'schema/facts/aliases.def').read_text(), re.M))
-    bases = set(re.findall(r'^ROW\("(\w+)"', (ROOT / 'schema/promotion.def').read_text(), re.M))
+    bases = set(re.findall(r'^OP\("(\w+)[^"]*", PROMOTES', (ROOT / 'schema/facts/facts.def').read_text(), re.M))
     kernels = set(re.findall(r'^POINT\((\w+)\)', (ROOT / 'kernels/kernels.def').read_text(), re.M))
     for line in (ROOT / 'schema/aten.tsv').read_text().splitlines()[1:]:
         name, kind, view, _, tags = line.split('\t')[:5]

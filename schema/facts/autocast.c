@@ -1,31 +1,14 @@
 /* autocast.c - what autocast on the CPU casts the arguments of an operator to. */
-#include "schema/schema.h"
-
-#include <string.h>
-
-enum {
-  PLAIN = FNZI_AUTOCAST_PLAIN,
-  LOWER = FNZI_AUTOCAST_LOWER,
-  SINGLE = FNZI_AUTOCAST_SINGLE,
-  WIDEST = FNZI_AUTOCAST_WIDEST
-};
-
-static const struct {
-  const char *name;
-  fnzi_autocast what;
-} rows[] = {
-#define AUTOCAST_CPU(cast, name) {name, (fnzi_autocast)cast},
-#define AUTOCAST_OTHER(base)
-#include "schema/facts/autocast.def"
-#undef AUTOCAST_OTHER
-#undef AUTOCAST_CPU
-};
+#include "schema/facts/facts.h"
 
 fnzi_autocast fnzi_autocast_of(const fnz_op *whole) {
   const fnz_op *op = fnzi_op_canonical(whole);
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (strcmp(rows[i].name, op->name) == 0)
-      return rows[i].what;
+  fnzi_autocast what = FNZI_AUTOCAST_UNKNOWN;
+  for (size_t k = 0; k < FNZI_FACT_ROWS && op->kind == FNZI_KIND_FUNCTIONAL; k++)
+    if (what == FNZI_AUTOCAST_UNKNOWN)
+      what = fnzi_fact_of(op, k)->autocast;
+  if (what != FNZI_AUTOCAST_UNKNOWN)
+    return what;
   return op->composite == FNZI_COMPOSITE_IMPLICIT && !op->is_view &&
                  (op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_POINTWISE)) == 0
              ? FNZI_AUTOCAST_UNKNOWN

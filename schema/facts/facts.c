@@ -2,6 +2,7 @@
 #include "schema/facts/facts.h"
 
 #define OP(name_, ...)   {.name = name_, __VA_ARGS__},
+#define PROMOTES(kind_)  .promotes = {true, FNZI_PROMOTE_##kind_}
 #define OUT(own_, rule_) .own = FNZI_OWN_##own_, .out_rule = FNZI_OUT_##rule_
 #define EXACT            .exact = true
 #define CASTS            .casts = true
@@ -36,6 +37,8 @@
 #define APART                 .apart = true
 #define LAZY                  .lazy = true
 #define REPEATED(param_, by_) .chosen = {param_, FNZI_CHOOSER_##by_}
+#define AUTOCAST(cast_)       .autocast = FNZI_AUTOCAST_##cast_
+#define AUTOCAST_ELSEWHERE    .autocast_elsewhere = true
 
 const fnzi_fact fnzi_facts[] = {
     {.name = NULL},

@@ -57,6 +57,10 @@ enum { FNZI_FACT_PARAMS = 3 };
 /* A row. Parameters are by name; lists end with the first NULL. */
 typedef struct fnzi_fact {
   const char *name;
+  struct {
+    bool is_known;
+    fnzi_promotion_kind kind;
+  } promotes;
   fnzi_own own;
   fnzi_out_rule out_rule;
   struct {
@@ -70,6 +74,8 @@ typedef struct fnzi_fact {
     fnzi_chooser by;
   } chosen;
   bool exact, apart, casts, rigid, quiet, lazy, sizing;
+  fnzi_autocast autocast;  /* UNKNOWN: the row does not say */
+  bool autocast_elsewhere; /* on other devices than the CPU */
 } fnzi_fact;
 
 /* Row 0 says nothing. */
