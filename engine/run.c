@@ -206,33 +206,27 @@ static fnz_status give_on_device(running *r, const fnzi_stp_slot *slot, fnz_memo
   return FNZ_OK;
 }
 
-/* The interpreter may leave a result in the memory of a donated input, which no plan has looked
- * at. */
-static fnz_status shows_donated(running *r, const fnzi_stp_slot *slot, bool *shows) {
-  const fnzi_pln_location *location = &r->b->plan.outputs[slot->output];
-  const fnz_geometry *layout;
-  unsigned char *start;
-  *shows = false;
-  if (slot->is_scalar || slot->is_member ||
-      (location->buffer != FNZI_PLN_NONE &&
-       r->b->plan.buffers.data[location->buffer].kind != FNZI_PLN_LATE))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_stp_result(r->ws, r->b, slot->output, &layout, &start));
-  for (uint32_t k = 0; k < fnzi_graph_main(r->exe->program)->ninputs; k++)
-    *shows = *shows || is_in_donated(r, k, start);
-  return FNZ_OK;
-}
-
 /* Copies results in the memory of donated inputs, because these get their final values next. */
 static fnz_status keep_shown(running *r) {
   const fnzi_stp_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
   FNZI_NEW(&r->ws->call_arena, slots->count, &r->results);
   for (size_t i = 0; i < slots->count; i++) {
+    const fnzi_stp_slot *slot = &slots->data[i];
+    const fnz_geometry *layout;
+    unsigned char *start;
     bool shows = false;
-    if (run_is_asked(r, &slots->data[i]) && !r->exe->device)
-      FNZ_TRY(shows_donated(r, &slots->data[i], &shows));
+    if (!run_is_asked(r, slot) || r->exe->device || slot->is_scalar || slot->is_member)
+      continue;
+    /* The interpreter may leave a result there, which no plan has looked at. */
+    const fnzi_pln_location *location = &r->b->plan.outputs[slot->output];
+    if (location->buffer != FNZI_PLN_NONE &&
+        r->b->plan.buffers.data[location->buffer].kind != FNZI_PLN_LATE)
+      continue;
+    FNZ_TRY(fnzi_stp_result(r->ws, r->b, slot->output, &layout, &start));
+    for (uint32_t k = 0; k < fnzi_graph_main(r->exe->program)->ninputs; k++)
+      shows = shows || is_in_donated(r, k, start);
     if (shows)
-      FNZ_TRY(pack(r, &slots->data[i], &r->results[i]));
+      FNZ_TRY(pack(r, slot, &r->results[i]));
   }
   return FNZ_OK;
 }

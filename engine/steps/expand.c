@@ -103,20 +103,6 @@ static fnz_status expand_add_step(void *self, const fnzi_script_call *call, fnz_
   return add_node(e, node);
 }
 
-/* Result k becomes that of one more call, a copy. It costs nothing if nothing is written. */
-static fnz_status add_copy(expander *e, size_t k, const fnz_geometry *want) {
-  fnzi_script *s = &e->script;
-  const fnz_arg from = fnzi_arg_value(s->results.data[k]);
-  fnzi_script_call call = {&fnzi_ops[FNZI_ATEN_clone], NULL, (uint32_t)s->values.count, 1};
-  fnz_arg *args;
-  FNZ_TRY(fnzi_args_clone(e->arena, &from, 1, call.op->nparams, &args));
-  call.args = args;
-  s->results.data[k] = call.first;
-  FNZI_PUSH(e->ctx, &s->values, want);
-  FNZI_PUSH(e->ctx, &s->calls, call);
-  return FNZ_OK;
-}
-
 /* Lets calls compute the node's results directly, if strides are as recorded. A result that is an
  * argument or another result, or has other strides, is copied. *fits false: a type or size differs
  * from the recorded one. */
@@ -131,8 +117,17 @@ static fnz_status assign_results(expander *e, const fnz_geometry *const *expecte
     if (!want)
       continue;
     *fits = have && have->dtype == want->dtype && fnzi_same_sizes(have, want);
-    if (*fits && (values[v].tag == FNZ_ARG_VALUE || !fnzi_same_strides(have, want)))
-      FNZ_TRY(add_copy(e, k, want));
+    if (*fits && (values[v].tag == FNZ_ARG_VALUE || !fnzi_same_strides(have, want))) {
+      /* One more call; it costs nothing if nothing is written. */
+      fnzi_script_call call = {&fnzi_ops[FNZI_ATEN_clone], NULL, (uint32_t)s->values.count, 1};
+      const fnz_arg from = fnzi_arg_value(v);
+      fnz_arg *args;
+      FNZ_TRY(fnzi_args_clone(e->arena, &from, 1, call.op->nparams, &args));
+      call.args = args;
+      s->results.data[k] = call.first;
+      FNZI_PUSH(e->ctx, &s->values, want);
+      FNZI_PUSH(e->ctx, &s->calls, call);
+    }
     if (*fits)
       values[s->results.data[k]] = e->results[k];
   }

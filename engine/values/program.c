@@ -66,22 +66,6 @@ static void lower(const builder *m, fnz_arg *arg) {
   arg->flags = 0;
 }
 
-static fnz_status add_results(builder *m) {
-  const fnzi_val_call *call = m->call;
-  uint32_t value;
-  FNZI_NEW(&m->p->arena, call->noutputs, &m->results);
-  for (uint32_t k = 0; k < call->noutputs; k++) {
-    m->results[k].tag = FNZ_ARG_NONE;
-    if (!call->outputs[k].array)
-      continue;
-    fnz_geometry g = call->outputs[k].array->geometry;
-    g.offset = 0;
-    FNZ_TRY(add_value(m, "y", k, &g, 0, &value));
-    m->results[k] = fnzi_arg_value(value);
-  }
-  return FNZ_OK;
-}
-
 /* Adds the node. A returned list has all results that the other returns do not have. */
 static fnz_status add_node(builder *m) {
   const fnz_op *op = m->call->op;
@@ -95,7 +79,17 @@ static fnz_status add_node(builder *m) {
       lower(m, (fnz_arg *)(uintptr_t)&arg->u.list[k]);
     lower(m, arg);
   }
-  FNZ_TRY(add_results(m));
+  FNZI_NEW(&m->p->arena, m->call->noutputs, &m->results);
+  for (uint32_t k = 0; k < m->call->noutputs; k++) {
+    uint32_t value;
+    m->results[k].tag = FNZ_ARG_NONE;
+    if (!m->call->outputs[k].array)
+      continue;
+    fnz_geometry g = m->call->outputs[k].array->geometry;
+    g.offset = 0;
+    FNZ_TRY(add_value(m, "y", k, &g, 0, &value));
+    m->results[k] = fnzi_arg_value(value);
+  }
   FNZI_NEW(&m->p->arena, op->nreturns, &node.outputs);
   node.noutputs = op->nreturns;
   for (size_t i = 0; i < op->nreturns; i++) {
