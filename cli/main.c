@@ -163,18 +163,6 @@ static void report_foreign_end(void) {
   _exit(CLI_MEMORY);
 }
 
-/* Moves the verb in front of options that are before it. */
-static void bring_verb_first(int argc, char **argv) {
-  int at = 1;
-  while (at < argc && !find_verb(argv[at]))
-    at++;
-  if (argv[1][0] != '-' || at == argc)
-    return;
-  char *verb = argv[at];
-  memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof *argv);
-  argv[1] = verb;
-}
-
 static int main_answer(int argc, char **argv) {
   if (argc < 2)
     return cli_usage(NULL, "a verb is missing");
@@ -191,7 +179,14 @@ static int main_answer(int argc, char **argv) {
   }
   if (strcmp(argv[1], "--completion") == 0)
     return cli_print_completion();
-  bring_verb_first(argc, argv);
+  int at = 1;
+  while (at < argc && !find_verb(argv[at]))
+    at++;
+  if (argv[1][0] == '-' && at < argc) { /* the verb comes in front of options that are before it */
+    char *name = argv[at];
+    memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof *argv);
+    argv[1] = name;
+  }
   const cli_verb *verb = find_verb(argv[1]);
   if (!verb)
     return refuse_verb(argv[1]);

@@ -6,24 +6,6 @@ static fnz_status refuse_pair(fnzi_krn_call *call, const char *what, int64_t a, 
                               (long long)a, (long long)b);
 }
 
-static fnz_status check_inner(fnzi_krn_call *call, const fnz_geometry *q, const fnz_geometry *k,
-                              const fnz_geometry *v) {
-  if (q->rank < 2 || k->rank < 2 || v->rank < 2)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                "query, key and value need 2 or more dimensions");
-  if (q->dtype != k->dtype || q->dtype != v->dtype)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "query is %s, key %s and value %s; cast them",
-                                fnzi_dtype(q->dtype)->name, fnzi_dtype(k->dtype)->name,
-                                fnzi_dtype(v->dtype)->name);
-  int64_t q_width = q->sizes[q->rank - 1], k_width = k->sizes[k->rank - 1];
-  int64_t k_count = k->sizes[k->rank - 2], v_count = v->sizes[v->rank - 2];
-  if (q_width != k_width)
-    return refuse_pair(call, "widths of query and key", q_width, k_width);
-  if (k_count != v_count)
-    return refuse_pair(call, "lengths of key and value", k_count, v_count);
-  return FNZ_OK;
-}
-
 /* The batch dimensions; with grouped heads the heads of key and value count as the query's. `sizes`
  * is memory for a changed copy. */
 static fnz_status attention_batch_of(fnzi_krn_call *call, const fnz_geometry *g,
@@ -49,7 +31,19 @@ static fnz_status attend(fnzi_krn_call *call, int64_t *sizes, uint32_t *rank) {
   bool grouped = fnzi_krn_named_bool(call, "enable_gqa", false);
   int64_t room[2][FNZ_MAX_RANK];
   fnz_geometry batch[3];
-  FNZ_TRY(check_inner(call, q, k, v));
+  if (q->rank < 2 || k->rank < 2 || v->rank < 2)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "query, key and value need 2 or more dimensions");
+  if (q->dtype != k->dtype || q->dtype != v->dtype)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "query is %s, key %s and value %s; cast them",
+                                fnzi_dtype(q->dtype)->name, fnzi_dtype(k->dtype)->name,
+                                fnzi_dtype(v->dtype)->name);
+  int64_t q_width = q->sizes[q->rank - 1], k_width = k->sizes[k->rank - 1];
+  int64_t k_count = k->sizes[k->rank - 2], v_count = v->sizes[v->rank - 2];
+  if (q_width != k_width)
+    return refuse_pair(call, "widths of query and key", q_width, k_width);
+  if (k_count != v_count)
+    return refuse_pair(call, "lengths of key and value", k_count, v_count);
   FNZ_TRY(attention_batch_of(call, q, q, false, NULL, &batch[0]));
   FNZ_TRY(attention_batch_of(call, k, q, grouped, room[0], &batch[1]));
   FNZ_TRY(attention_batch_of(call, v, q, grouped, room[1], &batch[2]));
