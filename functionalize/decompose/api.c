@@ -24,25 +24,6 @@ static fnz_status expand(const fnzi_pass_expander *self, fnzi_arena *arena,
   return fnzi_dcm_expand(arena, &e->full, whole, out, done);
 }
 
-static fnz_status complete(fnz_context *ctx, const fnz_program *program,
-                           const fnz_decompose_options *given, fnz_decompose_options *o) {
-  *o = (fnz_decompose_options)FNZ_DECOMPOSE_OPTIONS_INIT;
-  FNZ_TRY(fnzi_options_take(ctx, given, sizeof *o, o));
-  if (o->origins)
-    *o->origins = NULL;
-  o->set = o->set ? o->set : "core";
-  if (!fnzi_dcm_set_find(o->set))
-    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
-                     "there is no set of operators \"%s\"; there are inference, core, prims, "
-                     "runnable and mlir, and those of <fnz/targets.h>",
-                     o->set);
-  for (size_t i = 0; i < o->ndecompose; i++)
-    FNZ_TRY(fnzi_expl_name_check(ctx, program, "decompose", o->decompose[i]));
-  for (size_t i = 0; i < o->nkeep; i++)
-    FNZ_TRY(fnzi_expl_name_check(ctx, program, "keep", o->keep[i]));
-  return FNZ_OK;
-}
-
 static fnz_status replay(fnz_context *ctx, const fnz_program *program,
                          const fnz_decompose_options *o, fnz_program **out) {
   const fnzi_dcm_set *set = fnzi_dcm_set_find(o->set);
@@ -86,9 +67,21 @@ static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
 
 fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
                          const fnz_decompose_options *options, fnz_program **out) {
-  fnz_decompose_options o;
+  fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
   *out = NULL;
-  FNZ_TRY(complete(ctx, program, options, &o));
+  FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
+  if (o.origins)
+    *o.origins = NULL;
+  o.set = o.set ? o.set : "core";
+  if (!fnzi_dcm_set_find(o.set))
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "there is no set of operators \"%s\"; there are inference, core, prims, "
+                     "runnable and mlir, and those of <fnz/targets.h>",
+                     o.set);
+  for (size_t i = 0; i < o.ndecompose; i++)
+    FNZ_TRY(fnzi_expl_name_check(ctx, program, "decompose", o.decompose[i]));
+  for (size_t i = 0; i < o.nkeep; i++)
+    FNZ_TRY(fnzi_expl_name_check(ctx, program, "keep", o.keep[i]));
   fnzi_task_begin(ctx, "decompose", NULL, 0);
   fnz_status status = decompose(ctx, program, &o, out);
   status = fnzi_task_end(ctx, status);

@@ -255,32 +255,24 @@ void fnzi_rec_destroy(fnz_backend *recorder) {
 
 /* --- nodes that apply no operator ------------------------------------------------------------- */
 
-static fnz_status copy_call(fnzi_rec_tape *r, const fnzi_rec_call *call, fnzi_rec_tape_other *out) {
-  fnzi_rec_outcome *outcomes;
-  *out = (fnzi_rec_tape_other){r->nodes.count, *call};
-  FNZ_TRY(fnzi_intern(r->program, call->target, strlen(call->target), &out->call.target));
-  const char **names;
-  out->call.names = NULL;
-  if (call->names) {
-    FNZI_NEW(&r->program->arena, call->nargs, &names);
-    for (uint32_t i = 0; i < call->nargs; i++)
-      FNZ_TRY(fnzi_intern(r->program, call->names[i], strlen(call->names[i]), &names[i]));
-    out->call.names = names;
-  }
-  FNZI_NEW(&r->program->arena, call->noutcomes, &outcomes);
-  if (call->noutcomes)
-    memcpy(outcomes, call->outcomes, call->noutcomes * sizeof *outcomes);
-  out->call.outcomes = outcomes;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_rec_node(fnz_backend *backend, const fnzi_rec_call *call, fnz_handle *out) {
   fnzi_rec_tape *r = backend->self;
   const uint32_t node = (uint32_t)r->nodes.count;
   fnzi_rec_tape_node n = {.count = call->noutcomes & FNZI_REC_MOST_RESULTS,
                           .first = (uint32_t)r->results.count};
-  fnzi_rec_tape_other other;
-  FNZ_TRY(copy_call(r, call, &other));
+  fnzi_rec_tape_other other = {r->nodes.count, *call};
+  fnzi_rec_outcome *outcomes;
+  const char **names = NULL;
+  FNZ_TRY(fnzi_intern(r->program, call->target, strlen(call->target), &other.call.target));
+  if (call->names)
+    FNZI_NEW(&r->program->arena, call->nargs, &names);
+  for (uint32_t i = 0; call->names && i < call->nargs; i++)
+    FNZ_TRY(fnzi_intern(r->program, call->names[i], strlen(call->names[i]), &names[i]));
+  FNZI_NEW(&r->program->arena, call->noutcomes, &outcomes);
+  if (call->noutcomes)
+    memcpy(outcomes, call->outcomes, call->noutcomes * sizeof *outcomes);
+  other.call.names = names;
+  other.call.outcomes = outcomes;
   FNZ_TRY(fnzi_args_copy(r->program, call->args, call->nargs, &n.args));
   FNZ_TRY(keep_source(r, call->source, &n.source));
   FNZI_PUSH(r->ctx, &r->others, other);

@@ -24,18 +24,6 @@ static fnz_action action_of(const fnzi_wrap_route *route) {
   return FNZ_ACTION_FUNCTIONAL;
 }
 
-static void name_action(fnz_rule *rule) {
-  static const struct {
-    const char *name, *words;
-  } rows[] = {
-#define ROW(id, name, words) {name, words},
-      FNZ_ACTION_ROWS(ROW)
-#undef ROW
-  };
-  rule->name = rows[rule->action].name;
-  rule->words = rows[rule->action].words;
-}
-
 static void say_view(const fnzi_wrap_route *route, fnz_rule *rule) {
   if (route->composite) {
     fnzi_composite_facts facts = fnzi_composite_describe(route->composite);
@@ -100,12 +88,20 @@ fnz_status fnzi_wrap_refuse_op(const fnz_wrapper *wrapper, const fnz_op *op) {
 }
 
 fnz_rule fnz_op_rule(const fnz_op *op) {
+  static const struct {
+    const char *name, *words;
+  } actions[] = {
+#define ROW(id, name, words) {name, words},
+      FNZ_ACTION_ROWS(ROW)
+#undef ROW
+  };
   fnzi_wrap_route route = fnzi_wrap_route_find(op);
   const fnzi_prim *prim = fnzi_builtin_prim(op);
   if (prim) /* no program has it once it is read */
     return (fnz_rule){.action = FNZ_ACTION_FUNCTIONAL, .name = "read as", .words = prim->as};
   fnz_rule out = {.action = action_of(&route)};
-  name_action(&out);
+  out.name = actions[out.action].name;
+  out.words = actions[out.action].words;
   if (out.action == FNZ_ACTION_VIEW || out.action == FNZ_ACTION_COMPOSITE ||
       out.action == FNZ_ACTION_INPLACE_VIEW)
     say_view(&route, &out);
