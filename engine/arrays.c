@@ -54,20 +54,6 @@ fnz_status fnzi_eng_give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t
   return FNZ_OK;
 }
 
-static fnz_status give_input(fnz_workspace *ws, fnzi_run_state *run, uint32_t k,
-                             const fnz_executable_state *state) {
-  const fnzi_stp_input *in = &ws->exe->inputs[k];
-  const fnzi_run_binding *b = &run->bindings[k];
-  if (in->is_scalar)
-    return fnzi_eng_give_number(ws, run, k);
-  if (!in->is_tensor)
-    return FNZ_OK;
-  if (state && in->in_state && b->given)
-    return fnzi_fail(ws->ctx, FNZ_CLASS_REF, b->name,
-                     "the state has it; an array for it goes into the state");
-  return state && in->in_state ? FNZ_OK : fnzi_stp_inputs_set_bound(ws, b, k);
-}
-
 /* --- Arrays out ----------------------------------------------------------------------------------
  */
 /* The arrays of results. */
@@ -154,8 +140,17 @@ static fnz_status run_bound(fnz_workspace *ws, fnzi_run_state *run,
   fnzi_stp_binding *b;
   fnzi_arena_reset(&ws->call_arena);
   FNZ_TRY(fnzi_stp_inputs_set_weights(ws, state));
-  for (uint32_t k = 0; k < fnzi_graph_main(ws->exe->program)->ninputs; k++)
-    FNZ_TRY(give_input(ws, run, k, state));
+  for (uint32_t k = 0; k < fnzi_graph_main(ws->exe->program)->ninputs; k++) {
+    const fnzi_stp_input *in = &ws->exe->inputs[k];
+    const fnzi_run_binding *given = &run->bindings[k];
+    if (in->is_scalar)
+      FNZ_TRY(fnzi_eng_give_number(ws, run, k));
+    else if (in->is_tensor && state && in->in_state && given->given)
+      return fnzi_fail(ws->ctx, FNZ_CLASS_REF, given->name,
+                       "the state has it; an array for it goes into the state");
+    else if (in->is_tensor && !(state && in->in_state))
+      FNZ_TRY(fnzi_stp_inputs_set_bound(ws, given, k));
+  }
   FNZ_TRY(fnzi_stp_staging_check(ws));
   FNZ_TRY(fnzi_eng_binding_find(ws, state != NULL, &b));
   if (ws->exe->gpu)

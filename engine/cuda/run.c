@@ -305,26 +305,24 @@ fnz_status fnzi_cuda_fill(fnz_context *ctx, const fnzi_cuda_device *d, uint64_t 
 
 /* --- Programs -----------------------------------------------------------------------------------
  */
-/* A driver may not know code of a CUDA that is newer than it. */
-static fnz_status load_code(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_buffer *code,
-                            void **out) {
-  fnz_status status = STATUS(d, module_load(out, code->data), "a program is loaded");
-  const fnz_error had = ctx->error;
-  if (status != FNZ_INTERNAL || d->nvrtc.version[0] <= d->driver.version / 1000)
-    return status;
-  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s; NVRTC is %d.%d, the driver is for CUDA %d.%d: install libnvrtc.so.%d, or a "
-                   "newer driver",
-                   had.message, d->nvrtc.version[0], d->nvrtc.version[1], d->driver.version / 1000,
-                   d->driver.version % 1000 / 10, d->driver.version / 1000);
-}
 
 /* Loads code into a module that is not in the table yet. */
 static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_buffer *code,
                        fnzi_cuda_module *module) {
   module->bytes += code->size;
-  if (!d->is_absent)
-    FNZ_TRY(load_code(ctx, d, code, &module->module));
+  if (!d->is_absent) {
+    fnz_status status = STATUS(d, module_load(&module->module, code->data), "a program is loaded");
+    const fnz_error had = ctx->error;
+    /* A driver may not know code of a CUDA that is newer than it. */
+    if (status == FNZ_INTERNAL && d->nvrtc.version[0] > d->driver.version / 1000)
+      return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                       "%s; NVRTC is %d.%d, the driver is for CUDA %d.%d: install libnvrtc.so.%d, "
+                       "or a newer driver",
+                       had.message, d->nvrtc.version[0], d->nvrtc.version[1],
+                       d->driver.version / 1000, d->driver.version % 1000 / 10,
+                       d->driver.version / 1000);
+    FNZ_TRY(status);
+  }
   for (size_t k = 0; k < module->count; k++) {
     const fnzi_cuda_kernel *kernel = &module->kernels[k].text;
     fnzi_cuda_function *f = &module->kernels[k].function;

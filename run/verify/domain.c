@@ -155,28 +155,21 @@ typedef struct domain {
   fnz_verify_report *report;
 } domain;
 
-static fnz_status has_condition(const fnzi_sizes *s, const fnzi_condition *c, const char *text,
-                                bool *out) {
-  const char *own;
-  *out = false;
-  for (size_t i = 0; i < s->conditions.count && !*out; i++) {
-    const fnzi_condition *other = &s->conditions.data[i];
-    if (other->min != c->min || other->max != c->max)
-      continue;
-    FNZ_TRY(fnzi_expr_text(&s->set, other->expr, &own));
-    *out = strcmp(own, text) == 0;
-  }
-  return FNZ_OK;
-}
-
 static fnz_status find_differences(domain *d) {
   for (int side = 0; side < 2; side++)
     for (size_t i = 0; i < d->sizes[side].conditions.count; i++) {
       const fnzi_condition *c = &d->sizes[side].conditions.data[i];
-      const char *text;
-      bool shared;
+      const fnzi_sizes *other = &d->sizes[1 - side];
+      const char *text, *there;
+      bool shared = false;
       FNZ_TRY(fnzi_expr_text(&d->sizes[side].set, c->expr, &text));
-      FNZ_TRY(has_condition(&d->sizes[1 - side], c, text, &shared));
+      for (size_t k = 0; k < other->conditions.count && !shared; k++) {
+        const fnzi_condition *one = &other->conditions.data[k];
+        if (one->min != c->min || one->max != c->max)
+          continue;
+        FNZ_TRY(fnzi_expr_text(&other->set, one->expr, &there));
+        shared = strcmp(there, text) == 0;
+      }
       if (shared)
         continue;
       d->differ = true;
