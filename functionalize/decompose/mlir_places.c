@@ -56,16 +56,6 @@ static int64_t mlir_count_of(const places *p) {
   return count;
 }
 
-/* The window lies within so many elements, and has some. */
-static bool fits(const places *p, int64_t numel) {
-  int64_t last = p->offset, step;
-  for (size_t d = 0; d < p->rank; d++)
-    if (p->sizes[d] < 1 || p->strides[d] < 0 ||
-        !fnzi_mul_i64(p->sizes[d] - 1, p->strides[d], &step) || !fnzi_add_i64(last, step, &last))
-      return false;
-  return p->offset >= 0 && last < numel;
-}
-
 /* The places of all elements, in row-major order. */
 static fnzi_krn_array *mlir_places_of(fnzi_dec_steps *s, const places *p) {
   fnzi_krn_array *all = NULL;
@@ -106,7 +96,14 @@ static void read_places(fnzi_dec_steps *s, const fnzi_krn_array *self, places *o
     out->sizes[d] = sizes[d];
     out->strides[d] = strides[d];
   }
-  if (rank != count || !fits(out, fnzi_dec_array_numel(self)) || !fnzi_dcm_lies_in_rows(self))
+  /* The window lies within the elements of self, and has some. */
+  int64_t last = out->offset, step;
+  bool fits = rank == count && out->offset >= 0;
+  for (size_t d = 0; d < out->rank && fits; d++)
+    fits = out->sizes[d] >= 1 && out->strides[d] >= 0 &&
+           fnzi_mul_i64(out->sizes[d] - 1, out->strides[d], &step) &&
+           fnzi_add_i64(last, step, &last);
+  if (!fits || last >= fnzi_dec_array_numel(self) || !fnzi_dcm_lies_in_rows(self))
     fnzi_dcm_nothing_to_mend(s);
 }
 
