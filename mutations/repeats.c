@@ -24,7 +24,7 @@ static bool indices_differ(const fnzi_mutation_call *c, const fnz_arg *choice, u
     return true;
   for (uint32_t i = 0; i < choice->count; i++) {
     const fnz_arg *index = &choice->u.list[i];
-    const fnz_geometry *g = look(c, index); /* of a mask, which stands for all its dimensions */
+    const fnz_geometry *g = look(c, index); /* an index: 1 dimension; a mask: all its own */
     dim += g && (g->dtype == FNZ_BOOL || g->dtype == FNZ_U8) ? g->rank : 1;
     if (dim > d)
       return index->tag == FNZ_ARG_VALUE;

@@ -146,8 +146,7 @@ fnz_status fnzi_metadata_keep(const fnz_program *from, const fnzi_notes *notes, 
     fnzi_source_node of = {0, FNZI_NO_NODE};
     size_t graph, index;
     if (fnzi_node_finder_find(&finder, why, &graph, &index)) {
-      /* If the source is a rewritten program itself, its nodes map to nodes of an earlier program.
-       */
+      /* If the source is a rewritten program, its nodes map to nodes of an earlier program. */
       const fnzi_source_node *earlier = fnzi_graph_at(from, (uint32_t)graph)->source_nodes;
       if (!from->is_rewritten)
         of = (fnzi_source_node){(uint32_t)graph, (uint32_t)index};

@@ -145,8 +145,7 @@ static fnz_status find_aliases(table *t) {
     fnz_op *op = &t->ops[i];
     const fnz_op *twin = op->functional == FNZI_NO_OP ? op : &t->ops[op->functional];
     if (op != twin && twin->alias_of != FNZI_NO_OP) {
-      /* The form of the twin's canonical operator that is of the kind of `op`, where there is one.
-       */
+      /* The form of the twin's canonical operator that has the kind of `op`, if there is one. */
       op->alias_of = FNZI_NO_OP;
       for (size_t k = 0; k < t->count && op->alias_of == FNZI_NO_OP; k++)
         if (t->ops[k].functional == twin->alias_of && may_stand_for(op, &t->ops[k]))

@@ -109,8 +109,7 @@ fnz_status fnzi_signature_put(fnz_context *ctx, const fnz_op *op, uint32_t how, 
       i += 3;
     else if (!op->params[i].is_out) {
       const fnzi_param *p = &op->params[i];
-      /* bernoulli.p lacks the default that its in-place form has; PyTorch groups them nevertheless.
-       */
+      /* bernoulli.p lacks the default of its in-place form; PyTorch groups them nevertheless. */
       bool is_half = strcmp(op->name, "bernoulli.p") == 0 && strcmp(p->name, "p") == 0;
       const char *usual = is_half ? "0.5" : p->has_default ? p->default_text : "";
       FNZ_TRY(put_type(ctx, p, out));

@@ -249,8 +249,7 @@ fnz_status fnzi_cbor_args(fnzi_cbor_reader *r, uint32_t *count, fnz_arg **out) {
   if (found > UINT32_MAX)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT, "%zu arguments", found);
   *count = (uint32_t)found;
-  /* `left[k]` items of the k-th open list are still to come, the outermost being the array itself.
-   */
+  /* `left[k]` items of the k-th open list are still to come; list 0 is the array itself. */
   size_t left[FNZI_MAX_NESTING + 1], total[FNZI_MAX_NESTING + 1], depth = 0;
   fnz_arg *list;
   left[0] = total[0] = found;

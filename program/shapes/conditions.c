@@ -101,8 +101,8 @@ fnz_status fnzi_size_facts_add_condition(fnzi_size_facts *f, const fnzi_expr *co
 }
 
 /* --- of a program ----------------------------------------------------------------------------- */
-/* A size of a value of the first graph, which every run makes, is not negative. Nodes of a body may
- * not run. */
+/* Adds the conditions of the program, and that no size of a value of the first graph is negative:
+ * every run computes these values. Nodes of a body may not run. */
 fnz_status fnzi_size_facts_add_sizes(fnzi_size_facts *f, const fnzi_sizes *s) {
   const fnzi_graph *g = fnzi_graph_main(s->program);
   for (int others = 0; others < 2; others++) /* equalities first */

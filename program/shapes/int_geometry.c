@@ -54,8 +54,7 @@ bool fnzi_int_is_contiguous(fnzi_ints *s, const fnz_geometry *g) {
     return fnzi_is_contiguous(g);
   if (fnzi_int_is_empty(g))
     return true;
-  /* The dimensions, the innermost first, follow each other. Dimensions of one element are left out.
-   */
+  /* The dimensions follow each other from the innermost. Dimensions of one element are skipped. */
   for (uint32_t d = g->rank; d-- > 0;) {
     const fnzi_int size = fnzi_int_size(g, d), stride = fnzi_int_stride(g, d);
     if (fnzi_int_is(size, 1))

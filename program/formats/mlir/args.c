@@ -178,9 +178,8 @@ static fnz_status add_as_tensor(fnzi_mlir *w, fnzi_mlir_list *list, const fnzi_n
   const char *name;
   char type[48];
   if (arg->tag != FNZ_ARG_SYMBOL) {
-    /* The element type of a tensor without dimensions that promotes as the number does: that of the
-     * other operand where it is of the number's category or above, else the default of the number.
-     */
+    /* The element type of a tensor without dimensions that promotes as the number does: the other
+     * operand's if it is of the number's category or above, else the default of the number. */
     const fnz_geometry *g = first_tensor(w, n);
     bool is_float = arg->tag == FNZ_ARG_FLOAT;
     bool is_others = g && (fnzi_is_float(g->dtype) || (fnzi_is_integer(g->dtype) && !is_float));
