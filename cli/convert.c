@@ -18,28 +18,25 @@ static const format_row formats[] = {
 
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-static int format_of_path(const cli_call *call, const char *path, fnz_format *out) {
-  for (int i = 0; i < FORMATS; i++) {
-    if (!cli_ends_with(path, formats[i].extension))
-      continue;
-    *out = formats[i].format;
-    return formats[i].writes ? CLI_DONE
-                             : cli_fail(call, FNZ_CLASS_UNSUPPORTED, path,
-                                        "%s cannot be written yet; use --to cbor or --to text",
-                                        formats[i].extension);
-  }
-  return cli_usage(
-      call, "the extension of %s says no format; add --to pt2, json, cbor, text, dot or mlir",
-      path);
-}
-
 static int choose_format(const cli_call *call, const char *path, fnz_format *out) {
   const fnz_target *target = cli_target(call);
   *out = target ? target->format : FNZ_FORMAT_TEXT;
   if (cli_has(call, CLI_TO))
     *out = fnz_format_find(call->options[CLI_TO]);
-  else if (strcmp(path, "-") != 0)
-    return format_of_path(call, path, out);
+  else if (strcmp(path, "-") != 0) {
+    for (int i = 0; i < FORMATS; i++) {
+      if (!cli_ends_with(path, formats[i].extension))
+        continue;
+      *out = formats[i].format;
+      return formats[i].writes ? CLI_DONE
+                               : cli_fail(call, FNZ_CLASS_UNSUPPORTED, path,
+                                          "%s cannot be written yet; use --to cbor or --to text",
+                                          formats[i].extension);
+    }
+    return cli_usage(
+        call, "the extension of %s says no format; add --to pt2, json, cbor, text, dot or mlir",
+        path);
+  }
   if (strcmp(path, "-") != 0) {
     /* Another extension than the format's own would mislead a reader of the file; one that says
      * nothing does not. */

@@ -81,21 +81,6 @@ static int report_left(const cli_call *call, const fnz_decompose_options *o, con
   return all.lost ? cli_fail(call, FNZ_CLASS_NOMEM, path, "out of memory") : CLI_DONE;
 }
 
-static void refuse_left(cli_call *call, size_t graph, size_t node, const char *set) {
-  char where[192], what[512];
-  fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
-  fnz_node_info info;
-  o.set = set;
-  info = fnz_program_node(call->functional, graph, node);
-  const char *why = info.op ? fnz_decomposition_why_left(&o, info.op) : NULL;
-  if (!why)
-    return;
-  snprintf(where, sizeof where, "node %zu (%s)", node, fnz_op_name(info.op));
-  snprintf(what, sizeof what, "%s is not in the set %s and stays: %s", fnz_op_name(info.op), set,
-           why);
-  cli_refuse_node(call, graph, node, FNZ_CLASS_UNSUPPORTED, where, what);
-}
-
 int cli_decompose_check(cli_call *call, const char *set, const char *path) {
   fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
   fnz_program *made;
@@ -106,8 +91,17 @@ int cli_decompose_check(cli_call *call, const char *set, const char *path) {
   fnz_program_destroy(call->functional);
   call->functional = made;
   for (size_t g = 0; g < fnz_graph_count(made); g++)
-    for (size_t n = 0; n < fnz_node_count(made, g); n++)
-      refuse_left(call, g, n, set);
+    for (size_t n = 0; n < fnz_node_count(made, g); n++) {
+      const fnz_node_info info = fnz_program_node(made, g, n);
+      const char *why = info.op ? fnz_decomposition_why_left(&o, info.op) : NULL;
+      char where[192], what[512];
+      if (!why)
+        continue;
+      snprintf(where, sizeof where, "node %zu (%s)", n, fnz_op_name(info.op));
+      snprintf(what, sizeof what, "%s is not in the set %s and stays: %s", fnz_op_name(info.op),
+               set, why);
+      cli_refuse_node(call, g, n, FNZ_CLASS_UNSUPPORTED, where, what);
+    }
   return cli_refusals_finish(call, path);
 }
 

@@ -211,23 +211,6 @@ static const char *part_in(const fnz_origin *o, size_t graph, size_t node) {
   return o->reader == node && o->reader_graph == graph ? "needed here" : NULL;
 }
 
-/* Prints the nodes of the result that come from a node of the source, each with its relation. */
-static int print_results(cli_call *call, size_t graph, size_t node, size_t *found) {
-  for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
-    for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
-      const fnz_origin *o = fnz_origins_at(call->origins, g, n);
-      const char *label = part_in(o, graph, node);
-      if (!label)
-        continue;
-      ++*found;
-      CLI_TRY(cli_print_node(call, label, call->functional, g, n));
-      print_bytes(call, g, n, false);
-      if (call->made_of && o->node == node && o->graph == graph)
-        CLI_TRY(cli_explain_steps_of(call, g, n));
-    }
-  return CLI_DONE;
-}
-
 static int explain_source(cli_call *call, size_t graph, size_t node) {
   const fnz_node_info info = fnz_program_node(call->program, graph, node);
   fnz_rule rule = {.words = "a higher-order or scalar operator"};
@@ -245,7 +228,19 @@ static int explain_source(cli_call *call, size_t graph, size_t node) {
     cli_put_clean(stdout, module.type, module.type_size);
     putchar('\n');
   }
-  CLI_TRY(print_results(call, graph, node, &found));
+  /* The nodes of the result that come from it, each with its relation. */
+  for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
+    for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
+      const fnz_origin *o = fnz_origins_at(call->origins, g, n);
+      const char *label = part_in(o, graph, node);
+      if (!label)
+        continue;
+      found++;
+      CLI_TRY(cli_print_node(call, label, call->functional, g, n));
+      print_bytes(call, g, n, false);
+      if (call->made_of && o->node == node && o->graph == graph)
+        CLI_TRY(cli_explain_steps_of(call, g, n));
+    }
   if (found)
     return CLI_DONE;
   printf("  nothing is left of it: %s\n",

@@ -96,24 +96,19 @@ int cli_check_streams(const cli_call *call) {
                           : CLI_DONE;
 }
 
-static int check_read_once(const cli_call *call, const files *in) {
-  for (size_t i = 0; i < in->count; i++)
+int cli_check_files(const cli_call *call) {
+  static const char *const others[] = {".npy", ".npz",  ".pt",   ".pth", ".pt2", ".pkl", ".h5",
+                                       ".csv", ".json", ".cbor", ".fnz", ".txt", ".bin", ".onnx"};
+  const files in = files_read(call), out = files_written(call);
+  for (size_t i = 0; i < in.count; i++)
     for (size_t k = 0; k < i; k++) {
-      const file *a = &in->data[k], *b = &in->data[i];
+      const file *a = &in.data[k], *b = &in.data[i];
       bool are_arrays = (a->of == CLI_INPUTS || a->of == CLI_STATE_FILE) &&
                         (b->of == CLI_INPUTS || b->of == CLI_STATE_FILE);
       if (are_arrays && !is_stream(a) && are_same(a, b))
         return cli_usage(call, "%s %s and %s %s are one file; name it once", a->option, a->path,
                          b->option, b->path);
     }
-  return CLI_DONE;
-}
-
-int cli_check_files(const cli_call *call) {
-  static const char *const others[] = {".npy", ".npz",  ".pt",   ".pth", ".pt2", ".pkl", ".h5",
-                                       ".csv", ".json", ".cbor", ".fnz", ".txt", ".bin", ".onnx"};
-  const files in = files_read(call), out = files_written(call);
-  CLI_TRY(check_read_once(call, &in));
   for (size_t i = 0; i < out.count; i++)
     for (size_t k = 0; k < i; k++)
       if (!is_stream(&out.data[i]) && are_same(&out.data[k], &out.data[i]))

@@ -104,25 +104,6 @@ int cli_held_open(cli_call *call) {
 
 /* --- One call --------------------------------------------------------------------------------- */
 
-/* The arrays that a call gives are results, or the state from now on. The rest of the state stays
- * as it was, in its place. */
-static fnz_status held_take(cli_call *call, const fnz_arrays *given, fnz_arrays *next) {
-  fnz_status status = FNZ_OK;
-  for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(call->held); i++) {
-    const fnz_array *old = fnz_arrays_at(call->held, i);
-    const fnz_array *new = fnz_arrays_find(given, old->name);
-    status = copy(new ? new : old, next);
-  }
-  for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(given); i++) {
-    const fnz_array *a = fnz_arrays_at(given, i);
-    if (!is_in_state(call, a->name))
-      status = copy(a, call->outputs);
-    else if (!fnz_arrays_find(next, a->name))
-      status = copy(a, next);
-  }
-  return status;
-}
-
 int cli_held_step(cli_call *call, const fnz_program *program, const fnz_run_options *options) {
   fnz_arrays *given = NULL, *next = NULL;
   /* Inputs and state go into call->more. */
@@ -140,8 +121,20 @@ int cli_held_step(cli_call *call, const fnz_program *program, const fnz_run_opti
     status = fnz_arrays_create(call->ctx, &next);
   if (status == FNZ_OK)
     status = fnz_run(call->ctx, program, call->backend, call->more, options, given);
-  if (status == FNZ_OK)
-    status = held_take(call, given, next);
+  /* The arrays that the call gives are results, or the state from now on. The rest of the state
+   * stays as it was, in its place. */
+  for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(call->held); i++) {
+    const fnz_array *old = fnz_arrays_at(call->held, i);
+    const fnz_array *new = fnz_arrays_find(given, old->name);
+    status = copy(new ? new : old, next);
+  }
+  for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(given); i++) {
+    const fnz_array *a = fnz_arrays_at(given, i);
+    if (!is_in_state(call, a->name))
+      status = copy(a, call->outputs);
+    else if (!fnz_arrays_find(next, a->name))
+      status = copy(a, next);
+  }
   fnz_arrays_destroy(given);
   fnz_arrays_destroy(call->held);
   call->held = next;

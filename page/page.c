@@ -94,17 +94,6 @@ static fnz_status put_texts(fnz_context *ctx, const char *const *lines, fnz_buff
   return FNZ_OK;
 }
 
-static fnz_status put_script(fnz_context *ctx, fnz_buffer *out) {
-  static const char *const *const scripts[] = {
-#define SCRIPT(name) fnzi_page_text_##name,
-      FNZI_PAGE_SCRIPT_ROWS(SCRIPT)
-#undef SCRIPT
-  };
-  for (size_t k = 0; k < sizeof scripts / sizeof *scripts; k++)
-    FNZ_TRY(put_texts(ctx, scripts[k], out));
-  return FNZ_OK;
-}
-
 /* Each line of the shell that begins with '@' is replaced by the text that it names. */
 static fnz_status put_page(making *m, fnz_buffer *out) {
   for (const char *const *line = fnzi_page_text_shell; *line; line++) {
@@ -117,9 +106,15 @@ static fnz_status put_page(making *m, fnz_buffer *out) {
     else if (strcmp(*line, "@document\n") == 0) {
       static const escape marks[] = {{'<', "\\u003c"}, {0, NULL}};
       FNZ_TRY(put_escaped(m->ctx, (const char *)m->document.data, m->document.size, marks, out));
-    } else if (strcmp(*line, "@script\n") == 0)
-      FNZ_TRY(put_script(m->ctx, out));
-    else
+    } else if (strcmp(*line, "@script\n") == 0) {
+      static const char *const *const scripts[] = {
+#define SCRIPT(name) fnzi_page_text_##name,
+          FNZI_PAGE_SCRIPT_ROWS(SCRIPT)
+#undef SCRIPT
+      };
+      for (size_t k = 0; k < sizeof scripts / sizeof *scripts; k++)
+        FNZ_TRY(put_texts(m->ctx, scripts[k], out));
+    } else
       FNZ_TRY(fnzi_put_text(m->ctx, out, *line));
   }
   return FNZ_OK;

@@ -31,15 +31,12 @@ static bool is_channels_last(fnzi_ints *s, const fnz_geometry *g, uint32_t rank)
   return true;
 }
 
-static bool has_format(fnzi_ints *s, const fnz_geometry *g, int64_t format) {
-  return format == 2   ? is_channels_last(s, g, 4)
-         : format == 3 ? is_channels_last(s, g, 5)
-                       : fnzi_int_is_contiguous(s, g);
-}
-
 fnz_status fnzi_resolve_contiguous(fnzi_resolving *r) {
   fnz_arg format = fnzi_composite_arg(r, 1);
-  if (has_format(r->ints, r->self, format.u.i))
+  const bool has_format = format.u.i == 2   ? is_channels_last(r->ints, r->self, 4)
+                          : format.u.i == 3 ? is_channels_last(r->ints, r->self, 5)
+                                            : fnzi_int_is_contiguous(r->ints, r->self);
+  if (has_format)
     return fnzi_composite_is_self(r);
   const fnz_arg args[] = {fnzi_arg_default(), format};
   return fnzi_composite_is_call(r, FNZI_STEP_CLONE, args, 2);

@@ -33,26 +33,6 @@ fnz_status fnzi_resolve_narrow(fnzi_resolving *r) {
   return add_slice(r, 0, dim, first, end);
 }
 
-/* A split of nothing is one piece, a chunk of nothing several. So where the size may be 0, the
- * pieces that the example has are slices. *done false: their number is not known. */
-static fnz_status chunk_maybe_nothing(fnzi_resolving *r, uint32_t dim, fnzi_int length,
-                                      bool *done) {
-  const fnzi_int n = fnzi_int_size(r->self, dim);
-  fnzi_int start = {0};
-  int64_t count;
-  *done = !fnzi_int_is_number(n) && !fnzi_int_is_at_least(r->ints, n, fnzi_int_of(1)) &&
-          fnzi_ints_recorded(r->ints, fnzi_int_div_up(r->ints, n, length), &count);
-  if (!*done)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_composite_results(r, (size_t)count));
-  for (int64_t k = 0; k < count; k++) {
-    const fnzi_int end = fnzi_int_add(r->ints, start, length);
-    FNZ_TRY(add_slice(r, (size_t)k, dim, start, end));
-    start = end;
-  }
-  return FNZ_OK;
-}
-
 /* As many pieces of equal length as fit; the last one may be shorter. */
 fnz_status fnzi_resolve_chunk(fnzi_resolving *r) {
   uint32_t dim;
@@ -64,10 +44,20 @@ fnz_status fnzi_resolve_chunk(fnzi_resolving *r) {
                      (long long)chunks);
   const fnzi_int n = fnzi_int_size(r->self, dim),
                  length = fnzi_int_div_up(r->ints, n, fnzi_int_of(chunks));
-  bool done;
-  FNZ_TRY(chunk_maybe_nothing(r, dim, length, &done));
-  if (done)
+  /* A split of nothing is one piece, a chunk of nothing several. So if the size may be 0, the
+   * pieces that the example has are slices. */
+  int64_t count;
+  if (!fnzi_int_is_number(n) && !fnzi_int_is_at_least(r->ints, n, fnzi_int_of(1)) &&
+      fnzi_ints_recorded(r->ints, fnzi_int_div_up(r->ints, n, length), &count)) {
+    fnzi_int start = {0};
+    FNZ_TRY(fnzi_composite_results(r, (size_t)count));
+    for (int64_t k = 0; k < count; k++) {
+      const fnzi_int end = fnzi_int_add(r->ints, start, length);
+      FNZ_TRY(add_slice(r, (size_t)k, dim, start, end));
+      start = end;
+    }
     return FNZ_OK;
+  }
   FNZ_TRY(fnzi_composite_results(r, 1));
   fnz_arg args[3] = {fnzi_arg_default(), fnzi_arg_of_int(length), fnzi_arg_int(dim)};
   if (!fnzi_int_is(n, 0))

@@ -88,16 +88,6 @@ static bool read_equation(const fnzi_resolving *r, const char *text, labels *in,
   return read_labels(&text, dots, out) && !*text;
 }
 
-/* The result has each label of the tensor once, and no other. */
-static bool sums_nothing(const labels *in, const labels *out) {
-  bool all = true;
-  for (uint32_t i = 0; i < in->rank; i++)
-    all = all && find(out, 0, in->at[i]) >= 0;
-  for (uint32_t i = 0; i < out->rank; i++)
-    all = all && find(in, 0, out->at[i]) >= 0 && find(out, i + 1, out->at[i]) < 0;
-  return all;
-}
-
 /* A label that a tensor has twice is a diagonal, whose dimension becomes the last. */
 static fnz_status take_diagonals(fnzi_resolving *r, labels *in) {
   for (uint32_t i = 0; i < in->rank;) {
@@ -129,7 +119,12 @@ fnz_status fnzi_resolve_einsum(fnzi_resolving *r) {
   fnzi_int dims[FNZ_MAX_RANK];
   fnz_arg equation = fnzi_composite_arg(r, 0);
   bool window = r->ntensors == 1 && equation.tag == FNZ_ARG_STRING &&
-                read_equation(r, equation.u.s, &in, &out) && sums_nothing(&in, &out);
+                read_equation(r, equation.u.s, &in, &out);
+  /* The result must have each label of the tensor once, and no other. */
+  for (uint32_t i = 0; window && i < in.rank; i++)
+    window = find(&out, 0, in.at[i]) >= 0;
+  for (uint32_t i = 0; window && i < out.rank; i++)
+    window = find(&in, 0, out.at[i]) >= 0 && find(&out, i + 1, out.at[i]) < 0;
   if (!window) {
     r->out->keep = true;
     return FNZ_OK;

@@ -49,8 +49,9 @@ static fnz_status narrow(const fnzi_reverse *r, uint32_t dim, bool drop, fnzi_em
                        drop ? 3 : 4, result, v);
 }
 
-/* The base is the first of the slices that show it; where there may be none, it keeps its value. */
-static fnz_status check_has_first(const fnzi_reverse *r) {
+fnz_status fnzi_expand_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
+  fnzi_emitted v = r->window;
+  /* The base is the first of the slices that show it; if there may be none, it keeps its value. */
   fnzi_ints *s = r->emit->ints;
   const fnz_geometry *g = r->window.geometry;
   const uint32_t added = g->rank - r->base->rank;
@@ -64,12 +65,6 @@ static fnz_status check_has_first(const fnzi_reverse *r) {
                            "be 0; assert that it is not",
                            d, FNZI_PUT(s, size));
   }
-  return FNZ_OK;
-}
-
-fnz_status fnzi_expand_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
-  fnzi_emitted v = r->window;
-  FNZ_TRY(check_has_first(r));
   while (v.geometry->rank > r->base->rank)
     FNZ_TRY(narrow(r, 0, true, &v));
   for (uint32_t d = 0; d < r->base->rank; d++)

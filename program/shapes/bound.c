@@ -114,18 +114,6 @@ static bool may_determine(const fnzi_node *node) {
   return op->composite == FNZI_COMPOSITE_IMPLICIT && !op->is_view && !fnzi_is_size_node(node);
 }
 
-static void determine_graph(binder *b, const fnzi_graph *g) {
-  for (size_t i = 0; i < g->values.count; i++) {
-    const fnzi_value *v = &g->values.data[i];
-    if (v->node != FNZI_NO_NODE && may_determine(&g->nodes.data[v->node])) {
-      const fnz_geometry *geometry = v->geometry;
-      determine(b, v->symbol);
-      for (uint32_t d = 0; geometry && geometry->symbols && d < 2 * geometry->rank + 1; d++)
-        determine(b, geometry->symbols[d]);
-    }
-  }
-}
-
 static fnz_status check(const binder *b, const fnzi_value *v, uint32_t symbol) {
   const fnzi_expr *e = symbol ? b->s->symbols[symbol] : NULL;
   if (!e || b->determined[e->id])
@@ -140,8 +128,18 @@ fnz_status fnzi_sizes_check_determined(fnzi_sizes *s) {
   binder b = {.s = s};
   FNZI_NEW(&s->set.arena, s->set.all.count, &b.determined);
   FNZ_TRY(determine_inputs(&b, &s->set.arena));
-  for (size_t i = 0; i < s->program->graphs.count; i++)
-    determine_graph(&b, &s->program->graphs.data[i]);
+  for (size_t i = 0; i < s->program->graphs.count; i++) {
+    const fnzi_graph *graph = &s->program->graphs.data[i];
+    for (size_t k = 0; k < graph->values.count; k++) {
+      const fnzi_value *v = &graph->values.data[k];
+      const fnz_geometry *g = v->geometry;
+      if (v->node == FNZI_NO_NODE || !may_determine(&graph->nodes.data[v->node]))
+        continue;
+      determine(&b, v->symbol);
+      for (uint32_t d = 0; g && g->symbols && d < 2 * g->rank + 1; d++)
+        determine(&b, g->symbols[d]);
+    }
+  }
   /* Determined are the parts of determined expressions, and expressions that have only such. */
   fnzi_mark_parts(s, s->set.all.count, b.determined);
   for (size_t i = 0; i < s->set.all.count; i++) {

@@ -38,23 +38,19 @@ static bool is_view_of_input(const fnz_program *p, uint64_t value) {
   return true;
 }
 
-/* The output says that the memory of an input was written, not only that the input is moved or gets
- * other sizes. */
-static bool is_written(const fnz_program *p, size_t output) {
-  const fnz_arg *value = &fnzi_graph_main(p)->outputs[output];
-  const fnz_output_spec *spec = &p->outputs[output];
-  bool is_final = spec->kind == FNZ_OUTPUT_MEMORY_MUTATION ||
-                  (spec->kind == FNZ_OUTPUT_INPUT_MUTATION && !spec->set);
-  return is_final && value->tag == FNZ_ARG_VALUE &&
-         !(spec->metadata && is_view_of_input(p, value->u.value));
-}
-
 /* The names of written inputs, and of inputs that must share no memory, as keys: a program may have
  * as many of either as it has inputs. */
 static fnz_status name_inputs(const fnz_program *p, fnzi_map *written, fnzi_map *guarded) {
-  for (size_t k = 0; k < fnzi_graph_main(p)->noutputs; k++)
-    if (is_written(p, k))
-      FNZ_TRY(fnzi_map_set(written, p->outputs[k].target, strlen(p->outputs[k].target), 1));
+  for (size_t k = 0; k < fnzi_graph_main(p)->noutputs; k++) {
+    const fnz_arg *value = &fnzi_graph_main(p)->outputs[k];
+    const fnz_output_spec *spec = &p->outputs[k];
+    bool is_final = spec->kind == FNZ_OUTPUT_MEMORY_MUTATION ||
+                    (spec->kind == FNZ_OUTPUT_INPUT_MUTATION && !spec->set);
+    /* An input that is only moved, or gets other sizes, is not written. */
+    if (is_final && value->tag == FNZ_ARG_VALUE &&
+        !(spec->metadata && is_view_of_input(p, value->u.value)))
+      FNZ_TRY(fnzi_map_set(written, spec->target, strlen(spec->target), 1));
+  }
   for (size_t k = 0; k < p->guards.count; k++)
     for (uint32_t i = 0;
          p->guards.data[k].kind == FNZ_GUARD_DISJOINT && i < p->guards.data[k].count; i++) {

@@ -95,16 +95,6 @@ static fnz_status instantiate_other(checking *c, const fnz_program *original, fn
   return status;
 }
 
-/* The same, and *out NULL too where neither works, as at negative sizes. */
-static fnz_status make_other(checking *c, const fnz_program *original, fnz_program **out) {
-  bool works;
-  fnz_status status = instantiate_other(c, original, out);
-  if (status == FNZ_OK || fnzi_ver_is_limit(status))
-    return status;
-  FNZ_TRY(works_alone(c, original, &works));
-  return works ? instantiate_other(c, original, out) : FNZ_OK; /* says why again */
-}
-
 /* Notes the numbers of expressions of the original where it works. */
 static fnz_status note_numbers(checking *c) {
   for (size_t i = 1; i < c->first.program->symbols.count; i++) {
@@ -167,7 +157,14 @@ static fnz_status check_here(checking *c) {
   fnz_status status = fnzi_instantiate(&c->first, &c->point, FNZI_READINGS_WATCHED, &original);
   if (status != FNZ_OK)
     return fnzi_ver_is_limit(status) ? status : FNZ_OK;
-  status = make_other(c, original, &other);
+  status = instantiate_other(c, original, &other);
+  if (status != FNZ_OK && !fnzi_ver_is_limit(status)) {
+    /* If neither works, as at negative sizes, there is nothing to compare. */
+    bool works;
+    status = works_alone(c, original, &works);
+    if (status == FNZ_OK && works)
+      status = instantiate_other(c, original, &other); /* says why again */
+  }
   if (status == FNZ_OK && other)
     status = check_recorded(c, original, &possible);
   if (status == FNZ_OK && possible)

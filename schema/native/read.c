@@ -260,13 +260,6 @@ static const struct {
     {"use_const_ref_for_mutable_tensors", set_const_ref},
 };
 
-static fnz_status set_key(fnzi_native_entry *entry, const fnzi_yaml *value) {
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    if (strcmp(keys[i].key, value->key) == 0)
-      return keys[i].set(entry, value);
-  return FNZI_BREAK(entry->library, value->line, key_known, "'%.80s'", value->key);
-}
-
 /* --- A whole entry ---------------------------------------------------------------------------- */
 
 /* torchgen does not look whether self is written. */
@@ -325,8 +318,14 @@ fnz_status fnzi_native_read(fnz_library *library, const fnz_library_source *sour
         .library = library, .native = &library->natives[library->count], .function = true};
     entry.native->line = item->line;
     FNZ_TRY(read_func(&entry, item));
-    for (const fnzi_yaml *value = item->first; value; value = value->next)
-      FNZ_TRY(set_key(&entry, value));
+    for (const fnzi_yaml *value = item->first; value; value = value->next) {
+      size_t i = 0, count = sizeof keys / sizeof *keys;
+      while (i < count && strcmp(keys[i].key, value->key) != 0)
+        i++;
+      if (i == count)
+        return FNZI_BREAK(library, value->line, key_known, "'%.80s'", value->key);
+      FNZ_TRY(keys[i].set(&entry, value));
+    }
     FNZ_TRY(finish(&entry));
   }
   library->nentries = library->count;
