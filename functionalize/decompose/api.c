@@ -24,32 +24,28 @@ static fnz_status expand(const fnzi_pass_expander *self, fnzi_arena *arena,
   return fnzi_dcm_expand(arena, &e->full, whole, out, done);
 }
 
-static fnz_status replay(fnz_context *ctx, const fnz_program *program,
-                         const fnz_decompose_options *o, fnz_program **out) {
-  const fnzi_dcm_set *set = fnzi_dcm_set_find(o->set);
-  const expander e = {{fnzi_dcm_set_casts(set), fnzi_dcm_set_has_pairs(set), may_expand, expand},
-                      {set, o}};
-  fnzi_pass_options full = {.asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT, .expander = &e.base};
-  bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_main(program)->nodes.count;
-  full.asked.views = o->views;
-  full.asked.state = ends_in_writes ? FNZ_STATE_EPILOGUE : FNZ_STATE_OUTPUTS;
-  full.asked.origins = o->origins;
-  return fnzi_functionalize(ctx, program, &full, out);
-}
-
 static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
                             const fnz_decompose_options *o, fnz_program **out) {
   fnzi_dcm_looped looped = {NULL, NULL};
-  const fnzi_dcm_loops loops = fnzi_dcm_set_loops(fnzi_dcm_set_find(o->set));
+  const fnzi_dcm_set *set = fnzi_dcm_set_find(o->set);
+  const fnzi_dcm_loops loops = fnzi_dcm_set_loops(set);
   if (loops != FNZI_DCM_LOOPS_any)
     FNZ_TRY(fnzi_dcm_loop(ctx, program, loops, &looped));
-  fnz_status status = replay(ctx, looped.program ? looped.program : program, o, out);
+  const fnz_program *from = looped.program ? looped.program : program;
+  const expander e = {{fnzi_dcm_set_casts(set), fnzi_dcm_set_has_pairs(set), may_expand, expand},
+                      {set, o}};
+  fnzi_pass_options pass = {.asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT, .expander = &e.base};
+  bool ends_in_writes = fnzi_epilogue_start(from) < fnzi_graph_main(from)->nodes.count;
+  pass.asked.views = o->views;
+  pass.asked.state = ends_in_writes ? FNZ_STATE_EPILOGUE : FNZ_STATE_OUTPUTS;
+  pass.asked.origins = o->origins;
+  fnz_status status = fnzi_functionalize(ctx, from, &pass, out);
   if (status == FNZ_OK && looped.program && o->origins)
     fnzi_expl_origins_lead_on(*o->origins, looped.sources);
   fnz_program_destroy(looped.program);
   FNZ_TRY(status);
   /* An operator whose result is a number is not replayed: it gets its other name here. */
-  const fnzi_dcm_options full = {fnzi_dcm_set_find(o->set), o};
+  const fnzi_dcm_options full = {set, o};
   for (uint32_t g = 0; *out && g < (*out)->graphs.count; g++)
     for (uint32_t n = 0; n < fnzi_graph_at(*out, g)->nodes.count; n++) {
       fnzi_node *node = fnzi_node_at(*out, g, n);
@@ -60,9 +56,8 @@ static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
     }
   if (o->origins)
     FNZ_TRY(fnzi_expl_steps_mark(ctx, program, *out, *o->origins));
-  return fnzi_dcm_set_owns(fnzi_dcm_set_find(o->set))
-             ? fnzi_dcm_results_own(ctx, *out, o->origins ? *o->origins : NULL)
-             : FNZ_OK;
+  return fnzi_dcm_set_owns(set) ? fnzi_dcm_results_own(ctx, *out, o->origins ? *o->origins : NULL)
+                                : FNZ_OK;
 }
 
 fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,

@@ -235,19 +235,6 @@ TAKE_APART(argwhere) {
 }
 
 /* --- Memory ----------------------------------------------------------------------------------- */
-/* Every place of a window, in rows: a run where they are evenly spaced, else a view of all places
- * of the memory. */
-static fnzi_krn_array *places_of(fnzi_dec_steps *s, const fnz_geometry *window, int64_t count) {
-  if (window->rank == 1 && window->strides[0] > 0 && window->sizes[0] > 0)
-    return STEP(arange__start_step, I(window->offset),
-                I(window->offset + SIZE_TIMES(window->sizes[0] - 1, window->strides[0]) + 1),
-                I(window->strides[0]), DTYPE(FNZ_I64));
-  fnzi_krn_array *all = STEP(arange__start_step, I(0), I(count), I(1), DTYPE(FNZ_I64));
-  all = STEP(as_strided, V(all), fnzi_dec_ints(s, window->sizes, window->rank),
-             fnzi_dec_ints(s, window->strides, window->rank), I(window->offset));
-  return fnzi_dcm_flat(s, all);
-}
-
 /* A line of elements with `part` in a window of it that has no place twice. */
 static fnzi_krn_array *written(fnzi_dec_steps *s, fnzi_krn_array *line, fnzi_krn_array *part,
                                const fnz_geometry *window) {
@@ -258,7 +245,12 @@ static fnzi_krn_array *written(fnzi_dec_steps *s, fnzi_krn_array *line, fnzi_krn
     return STEP(slice_scatter, V(line), V(part), I(0), I(window->offset), I(end),
                 I(window->strides[0]));
   }
-  fnzi_krn_array *places = places_of(s, window, fnzi_dec_array_numel(line));
+  /* The places of the window, in rows, as a view of all places of the memory. */
+  fnzi_krn_array *places =
+      STEP(arange__start_step, I(0), I(fnzi_dec_array_numel(line)), I(1), DTYPE(FNZ_I64));
+  places = STEP(as_strided, V(places), fnzi_dec_ints(s, window->sizes, window->rank),
+                fnzi_dec_ints(s, window->strides, window->rank), I(window->offset));
+  places = fnzi_dcm_flat(s, places);
   return STEP(scatter__src, V(line), I(0), V(places), V(fnzi_dcm_flat(s, part)));
 }
 

@@ -209,22 +209,6 @@ static fnz_status add_input(looper *l, const char *stem, const fnz_geometry *g, 
   return FNZ_OK;
 }
 
-/* As the body has it: a number may be a symbol, or written into the body. */
-static fnz_status add_captured(looper *l, uint32_t k, fnz_arg *out) {
-  const uint32_t body = l->hop.bodies[0],
-                 first = fnzi_graph_at(l->p, body)->ninputs - l->hop.captured.count;
-  const fnz_arg like = fnzi_graph_at(l->p, body)->inputs[first + k];
-  *out = like;
-  if (!fnzi_is_reference(&like))
-    return FNZ_OK;
-  const fnzi_value value = *fnzi_value_at(l->p, body, like.u.value);
-  FNZ_TRY(add_input(l, "captured", value.geometry, out));
-  out->tag = like.tag;
-  fnzi_value_at(l->p, l->graph, out->u.value)->symbol = value.symbol;
-  fnzi_value_at(l->p, l->graph, out->u.value)->number = value.number;
-  return FNZ_OK;
-}
-
 static fnz_status add_inputs(looper *l, uint32_t outer, inputs *in) {
   const fnzi_hop *hop = &l->hop;
   const fnz_geometry *g;
@@ -247,8 +231,20 @@ static fnz_status add_inputs(looper *l, uint32_t outer, inputs *in) {
   }
   for (uint32_t k = 0; k < hop->xs.count; k++)
     FNZ_TRY(add_input(l, "xs", geometry_at(l, outer, &hop->xs.args[k]), &in->xs[k]));
-  for (uint32_t k = 0; k < hop->captured.count; k++)
-    FNZ_TRY(add_captured(l, k, &in->captured[k]));
+  for (uint32_t k = 0; k < hop->captured.count; k++) {
+    /* As the body has it: a number may be a symbol, or written into the body. */
+    const fnzi_graph *body = fnzi_graph_at(l->p, hop->bodies[0]);
+    const fnz_arg like = body->inputs[body->ninputs - hop->captured.count + k];
+    fnz_arg *out = &in->captured[k];
+    *out = like;
+    if (!fnzi_is_reference(&like))
+      continue;
+    const fnzi_value value = body->values.data[like.u.value];
+    FNZ_TRY(add_input(l, "captured", value.geometry, out));
+    out->tag = like.tag;
+    fnzi_value_at(l->p, l->graph, out->u.value)->symbol = value.symbol;
+    fnzi_value_at(l->p, l->graph, out->u.value)->number = value.number;
+  }
   FNZ_TRY(fnzi_graph_set_inputs(l->p, l->graph, in->count));
   return fnzi_args_copy(l->p, in->all, in->count, &fnzi_graph_at(l->p, l->graph)->inputs);
 }

@@ -76,25 +76,21 @@ static fnz_status lift_geometry(fnzi_lifter *l, const fnz_geometry *g, const fnz
   return fnzi_intern_geometry(l->to, &made, out);
 }
 
-/* An earlier value may have had the same geometry. */
-static fnz_status lift_met(fnzi_lifter *l, const fnz_geometry *g, fnzi_lifted *out) {
-  uint64_t at;
-  if (fnzi_map_get(&l->met, &g, sizeof g, &at)) {
-    *out = l->lifted.data[at];
-    return FNZ_OK;
-  }
-  FNZI_NEW(l->arena, FNZ_MAX_RANK, &out->sizes);
-  FNZ_TRY(lift_geometry(l, g, out->sizes, &out->g));
-  at = l->lifted.count;
-  FNZI_PUSH(l->ctx, &l->lifted, *out);
-  return fnzi_map_set(&l->met, &g, sizeof g, at);
-}
-
 static fnz_status lift_value(fnzi_lifter *l, uint64_t value, uint32_t node) {
   const fnzi_value *v = &graph_of(l)->values.data[value];
   fnzi_lifted lifted;
+  uint64_t at;
   uint32_t made;
-  FNZ_TRY(lift_met(l, v->geometry, &lifted));
+  /* An earlier value may have had the same geometry. */
+  if (fnzi_map_get(&l->met, &v->geometry, sizeof v->geometry, &at))
+    lifted = l->lifted.data[at];
+  else {
+    FNZI_NEW(l->arena, FNZ_MAX_RANK, &lifted.sizes);
+    FNZ_TRY(lift_geometry(l, v->geometry, lifted.sizes, &lifted.g));
+    at = l->lifted.count;
+    FNZI_PUSH(l->ctx, &l->lifted, lifted);
+    FNZ_TRY(fnzi_map_set(&l->met, &v->geometry, sizeof v->geometry, at));
+  }
   FNZ_TRY(fnzi_value_add(l->to, l->graph, v->name, lifted.g, node, &made));
   l->values[value] = made;
   for (uint32_t d = 0; lifted.g && d < lifted.g->rank; d++)

@@ -75,21 +75,6 @@ static bool is_nowhere(const fnz_origin *o) {
   return o->node == SIZE_MAX && o->output == SIZE_MAX;
 }
 
-/* A node that computes sizes has no note: the pass at fixed sizes has no such node. The source has
- * it under the same name. */
-static void find_by_name(const fnz_program *from, const fnz_program *to, size_t graph, size_t node,
-                         fnz_origin *out) {
-  const fnzi_node *n = fnzi_node_at(to, (uint32_t)graph, (uint32_t)node);
-  uint32_t at;
-  if (!fnzi_expl_counterpart(to, (uint32_t)graph, n, from, &at) ||
-      strcmp(fnzi_node_target(fnzi_node_at(from, (uint32_t)graph, at)), fnzi_node_target(n)) != 0)
-    return;
-  *out = nowhere;
-  out->reason = FNZ_REASON_COMPUTED;
-  out->graph = out->reader_graph = graph;
-  out->node = out->reader = at;
-}
-
 /* Other nodes without notes compute sizes for the next node, or end the program. */
 static void fill_gaps(fnz_origins *o, const fnz_program *from, const fnz_program *to) {
   for (size_t g = 0; g < o->ngraphs; g++) {
@@ -97,8 +82,18 @@ static void fill_gaps(fnz_origins *o, const fnz_program *from, const fnz_program
     next.output = to->graphs.data[g].noutputs ? to->graphs.data[g].noutputs - 1 : 0;
     for (size_t n = o->counts[g]; n-- > 0;) {
       fnz_origin *at = &o->graphs[g][n];
-      if (is_nowhere(at))
-        find_by_name(from, to, g, n, at);
+      /* The pass at fixed sizes has no node that computes sizes. The source has it under the same
+       * name. */
+      const fnzi_node *node = fnzi_node_at(to, (uint32_t)g, (uint32_t)n);
+      uint32_t there;
+      if (is_nowhere(at) && fnzi_expl_counterpart(to, (uint32_t)g, node, from, &there) &&
+          strcmp(fnzi_node_target(fnzi_node_at(from, (uint32_t)g, there)),
+                 fnzi_node_target(node)) == 0) {
+        *at = nowhere;
+        at->reason = FNZ_REASON_COMPUTED;
+        at->graph = at->reader_graph = g;
+        at->node = at->reader = there;
+      }
       if (is_nowhere(at))
         *at = next;
       next = *at;
@@ -229,13 +224,6 @@ static fnz_status count_origins(fnzi_arena *arena, const fnz_program *from, cons
   return FNZ_OK;
 }
 
-static bool is_step(const fnz_program *from, const fnzi_node *node, const fnz_origin *at,
-                    uint32_t *const *counts) {
-  const fnzi_node *whole = fnzi_node_at(from, (uint32_t)at->graph, (uint32_t)at->node);
-  bool is_region = !whole->op && strncmp(fnzi_node_target(whole), "higher_order.", 13) == 0;
-  return is_region || (whole->op && (whole->op != node->op || counts[at->graph][at->node] > 1));
-}
-
 fnz_status fnzi_expl_steps_mark(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
                                 fnz_origins *origins) {
   fnzi_arena scratch;
@@ -246,8 +234,12 @@ fnz_status fnzi_expl_steps_mark(fnz_context *ctx, const fnz_program *from, const
     for (size_t n = 0; n < origins->counts[g]; n++) {
       fnz_origin *at = &origins->graphs[g][n];
       const fnzi_node *node = fnzi_node_at(to, (uint32_t)g, (uint32_t)n);
-      if (at->node != SIZE_MAX && node->op && node->noutputs) /* the others are about sizes */
-        at->reason = is_step(from, node, at, counts) ? FNZ_REASON_STEP : FNZ_REASON_COMPUTED;
+      if (at->node == SIZE_MAX || !node->op || !node->noutputs)
+        continue; /* it is about sizes */
+      const fnzi_node *whole = fnzi_node_at(from, (uint32_t)at->graph, (uint32_t)at->node);
+      bool is_step = whole->op ? whole->op != node->op || counts[at->graph][at->node] > 1
+                               : strncmp(fnzi_node_target(whole), "higher_order.", 13) == 0;
+      at->reason = is_step ? FNZ_REASON_STEP : FNZ_REASON_COMPUTED;
     }
   fnzi_arena_free(&scratch);
   return status;

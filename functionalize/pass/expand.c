@@ -107,17 +107,6 @@ static fnz_status restride(cast *c, const fnz_geometry *want, fnz_tensor **t) {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static fnz_status give_result(cast *c, fnzi_wrap_request *r, uint32_t value) {
-  const fnz_geometry *want =
-      r->expected && r->out.count < r->nexpected ? r->expected[r->out.count] : NULL;
-  fnz_tensor **t = value == FNZI_SCRIPT_UNDEFINED ? NULL : &c->values[value].u.tensor;
-  bool is_made = t && *t && value >= c->script->ninputs;
-  bool is_pair = want && c->p->all->expander->pairs && fnzi_is_complex(want->dtype);
-  if (want && is_made && !is_pair && fnzi_same_sizes(&(*t)->alias->geometry, want))
-    FNZ_TRY(restride(c, want, t));
-  return fnzi_wrap_give(c->p->wrapper, r, t ? *t : NULL);
-}
-
 static fnz_status run_calls(cast *c, fnzi_wrap_request *r, const fnz_arg *inputs) {
   const fnzi_script *s = c->script;
   /* Results have the strides that the program records. */
@@ -135,8 +124,18 @@ static fnz_status run_calls(cast *c, fnzi_wrap_request *r, const fnz_arg *inputs
       c->geometries[value] = g;
   }
   fnz_status status = fnzi_script_play(&c->p->wrapper->scratch, s, c->values, run_call, c);
-  for (size_t k = 0; k < s->results.count && status == FNZ_OK; k++)
-    status = give_result(c, r, s->results.data[k]);
+  for (size_t k = 0; k < s->results.count && status == FNZ_OK; k++) {
+    uint32_t value = s->results.data[k];
+    const fnz_geometry *want =
+        r->expected && r->out.count < r->nexpected ? r->expected[r->out.count] : NULL;
+    fnz_tensor **t = value == FNZI_SCRIPT_UNDEFINED ? NULL : &c->values[value].u.tensor;
+    bool is_made = t && *t && value >= s->ninputs;
+    bool is_pair = want && c->p->all->expander->pairs && fnzi_is_complex(want->dtype);
+    if (want && is_made && !is_pair && fnzi_same_sizes(&(*t)->alias->geometry, want))
+      status = restride(c, want, t);
+    if (status == FNZ_OK)
+      status = fnzi_wrap_give(c->p->wrapper, r, t ? *t : NULL);
+  }
   for (size_t i = s->ninputs; i < s->values.count; i++)
     fnz_tensor_release(c->values[i].u.tensor);
   return status;

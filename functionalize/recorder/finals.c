@@ -226,25 +226,21 @@ static fnz_status take_reshaped(finder *f, const item *i, bool *done) {
   return FNZ_OK;
 }
 
-/* *done: the scatter that makes the value is taken apart, into its base and its source. */
-static fnz_status take_scatter(finder *f, const item *i, bool *done) {
-  item written;
-  FNZ_TRY(find_written(f, i->value, i->at, &written, done));
-  if (!*done)
-    return FNZ_OK;
-  const item base = {written.before, i->before, i->at, i->before_at, i->by};
-  FNZI_PUSH(f->tape->ctx, &f->items, written);
-  FNZI_PUSH(f->tape->ctx, &f->items, base);
-  return FNZ_OK;
-}
-
 static fnz_status take_apart(finder *f, const item *i) {
   bool done;
   FNZ_TRY(is_there(f, i, &done));
   if (done)
     return FNZ_OK;
-  FNZ_TRY(scattered_by(node_of(f, i->value)) ? take_scatter(f, i, &done)
-                                             : take_reshaped(f, i, &done));
+  if (scattered_by(node_of(f, i->value))) {
+    item written;
+    FNZ_TRY(find_written(f, i->value, i->at, &written, &done));
+    if (done) { /* the scatter is taken apart, into its base and its source */
+      const item base = {written.before, i->before, i->at, i->before_at, i->by};
+      FNZI_PUSH(f->tape->ctx, &f->items, written);
+      FNZI_PUSH(f->tape->ctx, &f->items, base);
+    }
+  } else
+    FNZ_TRY(take_reshaped(f, i, &done));
   if (done)
     return FNZ_OK;
   fnzi_rec_write w = {.value = (fnz_handle)i->value + 1, .path = i->at, .source = ""};

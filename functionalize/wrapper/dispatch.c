@@ -27,12 +27,6 @@ static fnz_tensor *self_of(const fnzi_wrap_request *r) {
   return fnzi_wrap_tensor_arg(r, 0);
 }
 
-static fnz_status view_request(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnzi_view *row) {
-  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
-  const fnzi_op_call call = {r->op, r->args, r->op->nparams};
-  return give_windows(r, self_of(r)->alias, row, &call);
-}
-
 /* --- composites ------------------------------------------------------------------------------- */
 /* A copying step ends an item; its result is a fresh tensor of the request. */
 static fnz_status copy_step(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnzi_op_call *step,
@@ -329,8 +323,11 @@ fnz_status fnzi_wrap_dispatch(fnz_wrapper *wrapper, fnzi_wrap_request *request) 
   fnzi_wrap_route route = fnzi_wrap_route_of(wrapper, request->op);
   FNZ_TRY(check_args(wrapper, request));
   switch (route.action) {
-  case FNZI_ACTION_VIEW:
-    return view_request(wrapper, request, route.view);
+  case FNZI_ACTION_VIEW: {
+    FNZ_TRY(fnzi_wrap_need_tensor(wrapper, request, 0));
+    const fnzi_op_call call = {request->op, request->args, request->op->nparams};
+    return give_windows(request, self_of(request)->alias, route.view, &call);
+  }
   case FNZI_ACTION_COMPOSITE:
     return composite_request(wrapper, request, route.composite);
   case FNZI_ACTION_INPLACE_VIEW:

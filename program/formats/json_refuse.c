@@ -50,17 +50,6 @@ static bool json_is_number(const char *p, bool *is_integer) {
   return *p == 0;
 }
 
-/* Integers too long for the buffer are cut; all that counts then is that they are too long. */
-static bool leaves_its_type(const char *token, bool is_integer) {
-  char *end;
-  errno = 0;
-  if (is_integer)
-    (void)strtoll(token, &end, 10);
-  else
-    return isinf(strtod(token, &end));
-  return errno == ERANGE;
-}
-
 /* Moves behind a string; false when it does not end. */
 static bool skip_string(scan *in) {
   for (in->at++; in->at < in->size; in->at++) {
@@ -83,9 +72,13 @@ static fnz_class check_number(scan *in, char token[64]) {
   bool is_integer = false;
   if (!json_is_number(token, &is_integer))
     return FNZ_CLASS_SYNTAX;
-  if (!leaves_its_type(token, is_integer))
-    return FNZ_CLASS_NONE;
-  return is_integer ? FNZ_CLASS_OVERFLOW : FNZ_CLASS_TYPE;
+  char *end;
+  if (!is_integer)
+    return isinf(strtod(token, &end)) ? FNZ_CLASS_TYPE : FNZ_CLASS_NONE;
+  /* An integer too long for the buffer is cut: it is out of range nevertheless. */
+  errno = 0;
+  (void)strtoll(token, &end, 10);
+  return errno == ERANGE ? FNZ_CLASS_OVERFLOW : FNZ_CLASS_NONE;
 }
 
 fnz_status fnzi_json_refuse_number(fnz_context *ctx, const char *record, const char *bytes,

@@ -335,30 +335,24 @@ enum {
   MOST_BEARABLE = 1 << 22  /* of values that have symbolic sizes */
 };
 
-static fnz_status count_elements(const fnzi_sizes *s, fnzi_point *point, bool fixed, int64_t most,
-                                 fnzi_arena *arena, bool *out) {
-  const fnzi_graph *graph = fnzi_graph_main(s->program);
-  int64_t elements = 0;
-  for (size_t i = 0; i < graph->values.count && *out; i++) {
-    const fnz_geometry *g = NULL, *from = graph->values.data[i].geometry;
-    if (!fixed && from && !from->symbols)
-      continue;
-    fnz_status status = fnzi_sizes_geometry(s, point, from, arena, &g);
-    if (status == FNZ_NO_MEMORY) /* else the numbers are none that the program takes */
-      return status;
-    *out = fnzi_add_i64(elements, g ? fnz_geometry_numel(g) : 0, &elements) && elements <= most;
-  }
-  return FNZ_OK;
-}
-
 static fnz_status are_few(const fnzi_sizes *s, fnzi_point *point, bool fixed, int64_t most,
                           bool *out) {
   fnzi_arena arena;
   *out = true;
   fnzi_arena_init(&arena, s->set.ctx);
-  fnz_status status = count_elements(s, point, fixed, most, &arena, out);
+  const fnzi_graph *graph = fnzi_graph_main(s->program);
+  fnz_status status = FNZ_OK;
+  int64_t elements = 0;
+  for (size_t i = 0; i < graph->values.count && *out && status != FNZ_NO_MEMORY; i++) {
+    const fnz_geometry *g = NULL, *from = graph->values.data[i].geometry;
+    if (!fixed && from && !from->symbols)
+      continue;
+    status = fnzi_sizes_geometry(s, point, from, &arena, &g);
+    *out = fnzi_add_i64(elements, g ? fnz_geometry_numel(g) : 0, &elements) && elements <= most;
+  }
   fnzi_arena_free(&arena);
-  return status;
+  /* After any other error the numbers are none that the program takes. */
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
 }
 
 fnz_status fnzi_sizes_are_small(const fnzi_sizes *s, fnzi_point *point, bool *out) {

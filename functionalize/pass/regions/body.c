@@ -79,20 +79,6 @@ static fnz_status take_base(fnzi_pass *p, uint32_t slot, uint32_t b) {
   return FNZ_OK;
 }
 
-static fnz_status take_other(fnzi_pass *p, uint32_t slot, uint32_t k) {
-  const fnz_arg *from = &p->graph->inputs[k];
-  fnz_handle handle;
-  if (!fnzi_is_reference(from)) {
-    fnz_arg *copy;
-    FNZ_TRY(fnzi_args_copy(p->to, from, 1, &copy));
-    fnzi_graph_at(p->to, p->into)->inputs[slot] = *copy;
-    return FNZ_OK;
-  }
-  FNZ_TRY(add_input(p, slot, k, NULL, &handle));
-  p->others[from->u.value] = (fnz_arg){.tag = from->tag, .u.value = handle};
-  return FNZ_OK;
-}
-
 static fnz_status take_inputs(fnzi_pass *p) {
   const fnzi_region_key *key = &p->body->key;
   FNZI_NEW(&p->tensor_arena, p->graph->values.count, &p->tensors);
@@ -101,7 +87,18 @@ static fnz_status take_inputs(fnzi_pass *p) {
   FNZ_TRY(fnzi_graph_set_inputs(p->to, p->into, key->nslots));
   for (uint32_t s = 0; s < key->nslots; s++) {
     const fnzi_region_slot *slot = &key->slots[s];
-    FNZ_TRY(slot->is_base ? take_base(p, s, slot->index) : take_other(p, s, slot->index));
+    const fnz_arg *from = slot->is_base ? NULL : &p->graph->inputs[slot->index];
+    if (!from)
+      FNZ_TRY(take_base(p, s, slot->index));
+    else if (fnzi_is_reference(from)) {
+      fnz_handle handle;
+      FNZ_TRY(add_input(p, s, slot->index, NULL, &handle));
+      p->others[from->u.value] = (fnz_arg){.tag = from->tag, .u.value = handle};
+    } else {
+      fnz_arg *copy;
+      FNZ_TRY(fnzi_args_copy(p->to, from, 1, &copy));
+      fnzi_graph_at(p->to, p->into)->inputs[s] = *copy;
+    }
   }
   for (uint32_t k = 0; k < key->ninputs; k++) {
     const fnzi_region_binding *in = &p->body->key.inputs[k];

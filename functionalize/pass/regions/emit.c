@@ -61,24 +61,21 @@ static fnz_status put_captured(building *b) {
   return FNZ_OK;
 }
 
-static fnz_status put_pred(building *b) {
-  fnz_arg pred = *b->r->hop.pred;
-  if (pred.tag == FNZ_ARG_VALUE) {
-    fnzi_value_ref *value;
-    FNZ_TRY(fnzi_wrap_read_tensor(b->p->tensors[pred.u.value], &value));
-    pred = fnzi_arg_value(value->handle);
-  } else
-    FNZ_TRY(fnzi_pass_arg_other(b->p, &pred));
-  put(b, pred, "");
-  return FNZ_OK;
-}
-
 static fnz_status put_role(building *b, fnzi_hop_role role, uint32_t *body) {
   fnz_arg list;
   switch (role) {
-  case FNZI_HOP_PRED:
+  case FNZI_HOP_PRED: {
+    fnz_arg pred = *b->r->hop.pred;
     b->at++;
-    return put_pred(b);
+    if (pred.tag == FNZ_ARG_VALUE) {
+      fnzi_value_ref *value;
+      FNZ_TRY(fnzi_wrap_read_tensor(b->p->tensors[pred.u.value], &value));
+      pred = fnzi_arg_value(value->handle);
+    } else
+      FNZ_TRY(fnzi_pass_arg_other(b->p, &pred));
+    put(b, pred, "");
+    return FNZ_OK;
+  }
   case FNZI_HOP_GRAPH:
     b->at++;
     put(b, (fnz_arg){.tag = FNZ_ARG_GRAPH, .u.i = b->r->bodies[(*body)++]->into}, "");

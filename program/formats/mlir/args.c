@@ -249,33 +249,30 @@ static const char *list_type(const fnzi_param *param) {
   }
 }
 
-/* A list of a fixed size that was given as one number has it at each place. */
-static fnz_status add_list(fnzi_mlir *w, const fnzi_node *n, const fnzi_param *param,
-                           const fnz_arg *arg) {
-  const char *name;
-  bool is_list = arg->tag == FNZ_ARG_LIST;
-  const fnz_arg *items = is_list ? arg->u.list : arg;
-  uint32_t count = is_list ? arg->count : 1, wanted = (uint32_t)param->list_size;
-  uint32_t total = count == 1 && wanted > 1 ? wanted : count;
-  fnzi_mlir_list_clear(&w->items);
-  for (uint32_t i = 0; i < total; i++)
-    FNZ_TRY(add_one(w, &w->items, n, param, &items[i < count ? i : 0]));
-  FNZ_TRY(fnzi_mlir_fresh(w, &name));
-  FNZ_TRY(fnzi_printf(w->ctx, &w->body, "    %s = torch.prim.ListConstruct %.*s : (%.*s) -> %s\n",
-                      name, (int)w->items.names.size,
-                      w->items.names.data ? w->items.names.data : "", (int)w->items.types.size,
-                      w->items.types.data ? w->items.types.data : "", list_type(param)));
-  return fnzi_mlir_add(w, &w->args, name, list_type(param));
-}
-
 fnz_status fnzi_mlir_add_args(fnzi_mlir *w, const fnzi_node *n, const fnz_op *op) {
   fnzi_mlir_list_clear(&w->args);
   for (uint32_t i = 0; i < op->nparams; i++) {
     const fnzi_param *param = &op->params[i];
     fnz_arg arg = fnzi_arg_get(n->op, n->args, n->nargs, i);
-    FNZ_TRY(param->is_list && arg.tag != FNZ_ARG_NONE && arg.tag != FNZ_ARG_DEFAULT
-                ? add_list(w, n, param, &arg)
-                : add_one(w, &w->args, n, param, &arg));
+    if (!param->is_list || arg.tag == FNZ_ARG_NONE || arg.tag == FNZ_ARG_DEFAULT) {
+      FNZ_TRY(add_one(w, &w->args, n, param, &arg));
+      continue;
+    }
+    const char *name;
+    bool is_list = arg.tag == FNZ_ARG_LIST;
+    const fnz_arg *items = is_list ? arg.u.list : &arg;
+    uint32_t count = is_list ? arg.count : 1, wanted = (uint32_t)param->list_size;
+    /* A list of a fixed size that was given as one number has it at each place. */
+    uint32_t total = count == 1 && wanted > 1 ? wanted : count;
+    fnzi_mlir_list_clear(&w->items);
+    for (uint32_t k = 0; k < total; k++)
+      FNZ_TRY(add_one(w, &w->items, n, param, &items[k < count ? k : 0]));
+    FNZ_TRY(fnzi_mlir_fresh(w, &name));
+    FNZ_TRY(fnzi_printf(w->ctx, &w->body, "    %s = torch.prim.ListConstruct %.*s : (%.*s) -> %s\n",
+                        name, (int)w->items.names.size,
+                        w->items.names.data ? w->items.names.data : "", (int)w->items.types.size,
+                        w->items.types.data ? w->items.types.data : "", list_type(param)));
+    FNZ_TRY(fnzi_mlir_add(w, &w->args, name, list_type(param)));
   }
   return FNZ_OK;
 }

@@ -205,18 +205,6 @@ static fnz_status put_module(fnzi_mlir *all, size_t count, fnz_buffer *out) {
   return any ? module_put(all, out, "\n    }\n  }\n#-}\n") : FNZ_OK;
 }
 
-static fnz_status begin(fnzi_mlir *w, fnzi_mlir_module *module, uint32_t method, fnz_context *ctx,
-                        const fnz_mlir_options *options) {
-  *w = (fnzi_mlir){.ctx = ctx,
-                   .p = module->methods[method].program,
-                   .module = module,
-                   .method = method,
-                   .options = FNZ_MLIR_OPTIONS_INIT};
-  fnzi_arena_init(&w->arena, ctx);
-  fnzi_map_init(&w->known, ctx);
-  return fnzi_options_take(ctx, options, sizeof w->options, &w->options);
-}
-
 static void end(fnzi_mlir *w) {
   fnz_buffer *const all[] = {&w->constants,  &w->body,       &w->resources,   &w->scratch,
                              &w->args.names, &w->args.types, &w->items.names, &w->items.types};
@@ -250,7 +238,15 @@ static fnz_status with_module(fnz_context *ctx, const fnz_method *methods, size_
   fnz_status status = fnzi_arena_alloc(&arena, count, sizeof *all, &memory);
   all = memory;
   while (status == FNZ_OK && open < count) {
-    status = begin(&all[open], &module, (uint32_t)open, ctx, options);
+    fnzi_mlir *w = &all[open];
+    *w = (fnzi_mlir){.ctx = ctx,
+                     .p = methods[open].program,
+                     .module = &module,
+                     .method = (uint32_t)open,
+                     .options = FNZ_MLIR_OPTIONS_INIT};
+    fnzi_arena_init(&w->arena, ctx);
+    fnzi_map_init(&w->known, ctx);
+    status = fnzi_options_take(ctx, options, sizeof w->options, &w->options);
     open++;
   }
   if (status == FNZ_OK)

@@ -150,20 +150,15 @@ fnz_status fnzi_mlir_put_float(fnz_context *ctx, fnz_buffer *out, double value, 
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
-static bool is_plain(const char *name) {
-  bool plain = *name && !(*name >= '0' && *name <= '9');
-  for (const char *s = name; *s && plain; s++)
-    plain = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
-            *s == '_';
-  return plain;
-}
-
 fnz_status fnzi_mlir_name(fnzi_mlir *w, fnzi_mlir_frame *frame, uint64_t value, const char **out) {
   const char **name = &frame->names[value];
   if (!*name) {
     const char *own = fnzi_value_at(w->p, frame->graph, value)->name;
     const unsigned long long number = (unsigned long long)value;
-    const bool plain = is_plain(own);
+    bool plain = *own && !(*own >= '0' && *own <= '9');
+    for (const char *s = own; *s && plain; s++)
+      plain = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
+              *s == '_';
     if (!frame->instance)
       FNZ_TRY(plain ? fnzi_arena_format(&w->arena, name, "%%%s", own)
                     : fnzi_arena_format(&w->arena, name, "%%$%llu", number));
