@@ -69,18 +69,6 @@ static fnz_status take(lending *l, size_t k) {
   return FNZ_OK;
 }
 
-/* Two loans of one weight are found here. */
-static fnz_status hand_over(lending *l, size_t count) {
-  for (size_t k = 0; k < count; k++)
-    if (l->lent[k].weight->blob)
-      return fnzi_fail(l->ctx, FNZ_CLASS_DUPLICATE, l->loans[k].name, "the weight is lent twice");
-    else
-      l->lent[k].weight->blob = l->lent[k].blob;
-  for (size_t k = 0; k < count; k++)
-    l->lent[k].weight->geometry = l->lent[k].geometry;
-  return fnzi_share_finals(l->p);
-}
-
 fnz_status fnz_program_lend_weights(fnz_context *ctx, fnz_program *p, const fnz_weight_loan *loans,
                                     size_t count) {
   lending l = {.ctx = ctx, .p = p, .loans = loans};
@@ -96,8 +84,15 @@ fnz_status fnz_program_lend_weights(fnz_context *ctx, fnz_program *p, const fnz_
     if (status != FNZ_OK)
       give_back(&loans[k]);
   }
+  for (size_t k = 0; k < count && status == FNZ_OK; k++)
+    if (l.lent[k].weight->blob) /* two loans of one weight */
+      status = fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, loans[k].name, "the weight is lent twice");
+    else
+      l.lent[k].weight->blob = l.lent[k].blob;
+  for (size_t k = 0; k < count && status == FNZ_OK; k++)
+    l.lent[k].weight->geometry = l.lent[k].geometry;
   if (status == FNZ_OK)
-    status = hand_over(&l, count);
+    status = fnzi_share_finals(p);
   if (status != FNZ_OK && l.lent) {
     for (size_t k = 0; k < count; k++) {
       if (l.lent[k].weight && l.lent[k].weight->blob == l.lent[k].blob)

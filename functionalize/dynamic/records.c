@@ -16,16 +16,6 @@ typedef struct answers {
   int passes, works, fails, lies;
 } answers;
 
-/* The pass refuses nothing there. How many nodes it makes says little: at single sizes a slice may
- * be all of its base. */
-static fnz_status ask_pass(const fnzi_dyn *d, const fnz_program *there, answers *a) {
-  fnz_program *made;
-  fnz_status status = fnzi_pass_program(d->ctx, there, d->options, NULL, &made);
-  a->passes += status == FNZ_OK;
-  fnz_program_destroy(made);
-  return fnzi_is_final(status) ? status : FNZ_OK;
-}
-
 /* Whether all recorded types are the types that operators produce; else the program fails at these
  * sizes, or its records are false. Data-dependent scalars may have any value, so only a run can
  * check types that depend on them. */
@@ -62,8 +52,14 @@ static fnz_status ask(fnzi_dyn *d, fnzi_point *point, bool is_recorded, answers 
   const fnz_program *there = d->moved.program;
   if (status == FNZ_OK && !is_recorded)
     status = ask_types(d, there, a);
-  if (status == FNZ_OK && !a->passes && (is_recorded || a->works > works))
-    status = ask_pass(d, there, a);
+  if (status == FNZ_OK && !a->passes && (is_recorded || a->works > works)) {
+    /* Does the pass refuse nothing there? How many nodes it makes says little: at single sizes a
+     * slice may be all of its base. */
+    fnz_program *made;
+    status = fnzi_pass_program(d->ctx, there, d->options, NULL, &made);
+    a->passes += status == FNZ_OK;
+    fnz_program_destroy(made);
+  }
   return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
@@ -80,12 +76,6 @@ static fnz_status is_recorded(fnzi_dyn *d, fnzi_point *point, bool *out) {
   return FNZ_OK;
 }
 
-/* The recorded sizes, but special ones in one or two places. */
-static fnz_status draw_near(fnzi_dyn *d, size_t k, fnzi_point *point, bool *more, bool *found) {
-  FNZ_TRY(fnzi_sizes_adopt(&d->sizes, point, &d->sizes, &d->recorded));
-  return fnzi_draw_special(&d->draw, k, point, more, found);
-}
-
 /* The draw of this number: usual sizes first. */
 static fnz_status ask_drawn(fnzi_dyn *d, size_t k, bool *more, answers *a) {
   const bool is_usual = k < MOST_DRAWS;
@@ -93,7 +83,9 @@ static fnz_status ask_drawn(fnzi_dyn *d, size_t k, bool *more, answers *a) {
   bool found = false;
   fnzi_point_init(&point, &d->sizes.set);
   fnz_status status = is_usual ? fnzi_draw_numbers(&d->draw, &point, &found)
-                               : draw_near(d, k - MOST_DRAWS, &point, more, &found);
+                               : fnzi_sizes_adopt(&d->sizes, &point, &d->sizes, &d->recorded);
+  if (status == FNZ_OK && !is_usual) /* the recorded sizes, but special ones in one or two places */
+    status = fnzi_draw_special(&d->draw, k - MOST_DRAWS, &point, more, &found);
   bool known = true;
   if (status == FNZ_OK && found)
     status = is_recorded(d, &point, &known);

@@ -27,20 +27,6 @@ static uint64_t unread_of(const fnzi_pass *p) {
 }
 
 /* --- its calls -------------------------------------------------------------------------------- */
-static fnz_status keep_results(const cast *c, const fnzi_script_call *call,
-                               const fnzi_wrap_request *r, fnz_arg *results) {
-  if (r->out.count < call->count)
-    return fnzi_fail(c->p->ctx, FNZ_CLASS_INTERNAL, NULL, "%s gives %zu results, %u are needed",
-                     call->op->name, r->out.count, (unsigned)call->count);
-  for (uint32_t k = 0; k < call->count; k++) {
-    fnz_tensor *t = r->out.data[k];
-    if (t)
-      t->refs++;
-    results[k] = (fnz_arg){.tag = t ? FNZ_ARG_VALUE : FNZ_ARG_NONE, .u.tensor = t};
-  }
-  return FNZ_OK;
-}
-
 static fnz_status run_call(void *self, const fnzi_script_call *call, fnz_arg *args,
                            fnz_arg *results) {
   const cast *c = self;
@@ -50,8 +36,15 @@ static fnz_status run_call(void *self, const fnzi_script_call *call, fnz_arg *ar
                          .nexpected = call->count};
   fnzi_rec_expect(c->p->recorder, NULL, NULL, 0);
   fnz_status status = fnzi_wrap_dispatch(c->p->wrapper, &r);
-  if (status == FNZ_OK)
-    status = keep_results(c, call, &r, results);
+  if (status == FNZ_OK && r.out.count < call->count)
+    status = fnzi_fail(c->p->ctx, FNZ_CLASS_INTERNAL, NULL, "%s gives %zu results, %u are needed",
+                       call->op->name, r.out.count, (unsigned)call->count);
+  for (uint32_t k = 0; k < call->count && status == FNZ_OK; k++) {
+    fnz_tensor *t = r.out.data[k];
+    if (t)
+      t->refs++;
+    results[k] = (fnz_arg){.tag = t ? FNZ_ARG_VALUE : FNZ_ARG_NONE, .u.tensor = t};
+  }
   fnzi_wrap_request_end(&r);
   return status;
 }

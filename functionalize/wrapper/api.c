@@ -54,21 +54,6 @@ fnz_status fnz_tensor_wrap(fnz_wrapper *wrapper, const fnz_geometry *geometry,
   return fnzi_wrap_tensor_new(wrapper, geometry, value, out);
 }
 
-/* The caller takes over the references of the results. */
-static fnz_status hand_out(fnz_wrapper *wrapper, fnzi_wrap_request *r, fnz_tensor **outputs,
-                           size_t capacity, size_t *count) {
-  if (r->out.count > capacity)
-    return fnzi_fail(wrapper->ctx, FNZ_CLASS_ARGUMENT, NULL,
-                     "%s has %zu results, there is room for "
-                     "%zu",
-                     r->op->name, r->out.count, capacity);
-  *count = r->out.count;
-  if (r->out.count)
-    memcpy(outputs, r->out.data, r->out.count * sizeof *outputs);
-  r->out.count = 0;
-  return FNZ_OK;
-}
-
 static fnz_status check_wrapper(const fnz_wrapper *wrapper, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
@@ -112,8 +97,16 @@ fnz_status fnz_tensor_call(fnz_wrapper *wrapper, const char *op, const fnz_arg *
   FNZ_TRY(full_args(wrapper, r.op, args, nargs, &all));
   r.args = all;
   fnz_status status = fnzi_wrap_dispatch(wrapper, &r);
-  if (status == FNZ_OK)
-    status = hand_out(wrapper, &r, outputs, capacity, count);
+  if (status == FNZ_OK && r.out.count > capacity)
+    status =
+        fnzi_fail(wrapper->ctx, FNZ_CLASS_ARGUMENT, NULL,
+                  "%s has %zu results, there is room for %zu", r.op->name, r.out.count, capacity);
+  if (status == FNZ_OK) { /* the caller takes over the references of the results */
+    *count = r.out.count;
+    if (r.out.count)
+      memcpy(outputs, r.out.data, r.out.count * sizeof *outputs);
+    r.out.count = 0;
+  }
   fnzi_wrap_request_end(&r);
   fnzi_wrap_release(wrapper);
   return status;
