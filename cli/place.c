@@ -31,18 +31,18 @@ static int write_node(cli_call *call, const fnz_program *program, size_t graph, 
 
 /* Text that is too long is cut at its end; of a list of results only the first one stays. `out` has
  * room for more than `room` bytes. */
-static void cut(const char *text, size_t size, size_t room, char *out) {
-  const char *list = size > room && *text == '[' ? strstr(text, "] = ") : NULL;
+static void cut(const char *text, size_t size, size_t capacity, char *out) {
+  const char *list = size > capacity && *text == '[' ? strstr(text, "] = ") : NULL;
   const char *first = list ? memchr(text, ',', (size_t)(list - text)) : NULL;
   size_t used = 0;
-  if (first && (size_t)(first - text) < room) {
-    used = (size_t)snprintf(out, room + 1, "%.*s, ...", (int)(first - text), text);
-    used = used < room ? used : room;
+  if (first && (size_t)(first - text) < capacity) {
+    used = (size_t)snprintf(out, capacity + 1, "%.*s, ...", (int)(first - text), text);
+    used = used < capacity ? used : capacity;
     size -= (size_t)(list - text);
     text = list;
   }
-  bool fits = used + size <= room;
-  size_t shown = fits ? size : room > used + 3 ? room - used - 3 : 0;
+  bool fits = used + size <= capacity;
+  size_t shown = fits ? size : capacity > used + 3 ? capacity - used - 3 : 0;
   memcpy(out + used, text, shown);
   strcpy(out + used + shown, fits ? "" : "...");
 }
@@ -85,9 +85,9 @@ int cli_print_node(cli_call *call, const char *label, const fnz_program *program
   char number[24] = "";
   if (place.line)
     snprintf(number, sizeof number, ":%ld", place.line);
-  size_t room = CLI_PLACE - strlen(number);
-  bool is_long = place.path_size > room;
-  size_t shown = is_long ? room - 3 : place.path_size;
+  size_t capacity = CLI_PLACE - strlen(number);
+  bool is_long = place.path_size > capacity;
+  size_t shown = is_long ? capacity - 3 : place.path_size;
   fputs(is_long ? "..." : "", stdout);
   cli_put_clean(stdout, place.path + place.path_size - shown, shown);
   fputs(number, stdout);

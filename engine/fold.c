@@ -294,7 +294,7 @@ static fnz_status make_layout(folding *f, const fnz_geometry *from, const fnz_ge
 /* Copies a folded value to memory of the executable. */
 static fnz_status keep(folding *f, uint64_t v) {
   const fnzi_krn_array *array = fnzi_krn_array_of(fnzi_run_steps_value(f->steps, v));
-  const fnz_geometry *from = &array->place;
+  const fnz_geometry *from = &array->window;
   kept one = {.value = (uint32_t)v};
   size_t bytes;
   FNZI_RESERVE(f->ctx, &f->kept, f->kept.count + 1);

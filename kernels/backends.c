@@ -20,7 +20,7 @@ static size_t cell_bytes(void *self, fnz_dtype dtype) {
 /* Row-major elements lie together elsewhere before they are moved to their places, or from them. */
 static fnz_status rows_of(fnz_context *ctx, const fnzi_krn_array *a, fnzi_krn_array **out) {
   int64_t strides[FNZ_MAX_RANK];
-  fnz_geometry g = a->place;
+  fnz_geometry g = a->window;
   g.offset = 0;
   g.strides = strides;
   fnzi_contiguous_strides(g.sizes, g.rank, strides);
@@ -40,7 +40,7 @@ static fnz_status put_elsewhere(fnz_context *ctx, const fnzi_krn_array *a, const
   fnzi_krn_array *rows;
   if (bytes_of(a) == 0)
     return FNZ_OK;
-  if (fnzi_is_contiguous(&a->place))
+  if (fnzi_is_contiguous(&a->window))
     return e->put(e->self, ctx, fnzi_krn_array_data(a), cells, bytes_of(a));
   FNZ_TRY(rows_of(ctx, a, &rows));
   fnz_status status = e->put(e->self, ctx, fnzi_krn_array_data(rows), cells, bytes_of(a));
@@ -55,7 +55,7 @@ static fnz_status get_elsewhere(fnz_context *ctx, const fnzi_krn_array *a, void 
   fnzi_krn_array *rows;
   if (bytes_of(a) == 0)
     return FNZ_OK;
-  if (fnzi_is_contiguous(&a->place))
+  if (fnzi_is_contiguous(&a->window))
     return e->get(e->self, ctx, cells, fnzi_krn_array_data(a), bytes_of(a));
   FNZ_TRY(rows_of(ctx, a, &rows));
   fnz_status status = e->assign(e->self, ctx, rows, a);
@@ -68,7 +68,7 @@ static fnz_status get_elsewhere(fnz_context *ctx, const fnzi_krn_array *a, void 
 static fnz_status fill_in(fnz_context *ctx, fnzi_krn_array *a, const void *cells,
                           fnzi_krn_team *team) {
   int64_t strides[FNZ_MAX_RANK];
-  const fnz_geometry *g = &a->place;
+  const fnz_geometry *g = &a->window;
   FNZ_TRY(fnzi_krn_array_allocate(ctx, a, false));
   if (a->stock->elsewhere)
     return put_elsewhere(ctx, a, cells);
@@ -96,7 +96,7 @@ static fnz_status upload(void *self, fnz_context *ctx, const fnz_geometry *g, co
 
 static fnz_status copy_out(const fnzi_krn_machine *m, fnz_context *ctx, const fnzi_krn_array *a,
                            void *cells) {
-  const fnz_geometry *g = &a->place;
+  const fnz_geometry *g = &a->window;
   int64_t strides[FNZ_MAX_RANK];
   if (m->stock.elsewhere)
     return get_elsewhere(ctx, a, cells);

@@ -59,7 +59,7 @@ static fnz_status lower_one(fnzi_krn_checker *c, const fnzi_param *param, fnz_ar
     fnzi_krn_array *array = &made->array;
     array->geometry = *fnzi_krn_look_of(c, arg->u.value);
     array->geometry.symbols = NULL;
-    array->place = array->geometry;
+    array->window = array->geometry;
     array->cell = fnzi_dtype(array->geometry.dtype)->bytes;
     array->refs = 1;
     arg->flags = 0;
@@ -105,7 +105,7 @@ static void lend_storages(const fnzi_krn_checker *c, const fnz_request *request)
     *a->storage = (fnzi_krn_storage){.refs = 2, .bytes = SIZE_MAX / 2, .stock = &c->m->stock};
     a->stock = &c->m->stock;
     a->dims = a->few_dims;
-    a->room = FNZI_FEW_DIMS;
+    a->capacity = FNZI_FEW_DIMS;
     a->eager = true;
   }
 }
@@ -117,7 +117,7 @@ static void unsettle(fnzi_krn_checker *c, const fnz_arg *args, size_t count) {
     if (!a || !a->storage)
       continue;
     if (a->dims != a->few_dims)
-      fnzi_free(c->ctx, a->dims, 3 * (size_t)a->room * sizeof *a->dims);
+      fnzi_free(c->ctx, a->dims, 3 * (size_t)a->capacity * sizeof *a->dims);
     if (a->storage != &((lent *)a)->storage)
       fnzi_krn_storage_release(c->ctx, a->storage);
   }
@@ -135,11 +135,11 @@ static fnz_status by_row(fnzi_krn_checker *c, const fnzi_kernel *row, const fnz_
   fnzi_krn_call call = {
       .ctx = c->ctx, .stock = &c->m->stock, .op = request->op, .kernels = c->m->kernels};
   call.expected = request->expected;
-  call.nexpected = request->expected ? out->room : 0;
-  call.capacity = out->room;
+  call.nexpected = request->expected ? out->capacity : 0;
+  call.capacity = out->capacity;
   call.target = FNZ_DTYPE_COUNT;
   call.scratch = c->scratch;
-  FNZI_NEW(&call.scratch, out->room, &call.outputs);
+  FNZI_NEW(&call.scratch, out->capacity, &call.outputs);
   fnz_status status = fnzi_meta_evaluate_request(&call, row, request);
   c->scratch = call.scratch;
   if (status != FNZ_OK)
@@ -153,7 +153,7 @@ static fnz_status ask(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_
   const fnzi_mem_route *route;
   c->is_ruled = false;
   if (fnzi_op_is_custom(request->op))
-    return fnzi_machine_apply(c->m, c->ctx, request, out->handles, out->room, &out->count);
+    return fnzi_machine_apply(c->m, c->ctx, request, out->handles, out->capacity, &out->count);
   FNZ_TRY(fnzi_mem_route_find(c->m, request->op, &route));
   bool is_row = route->serve == fnzi_serve_compute;
   bool has_rule = fnzi_meta_row_find(c->m, request->op) || fnzi_foreach_element(request->op);
@@ -164,7 +164,7 @@ static fnz_status ask(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_
   char warning[FNZ_WARNING_BYTES];
   lend_storages(c, request);
   fnz_status status =
-      fnzi_mem_dispatch(c->m, c->ctx, request, out->handles, out->room, &out->count, warning);
+      fnzi_mem_dispatch(c->m, c->ctx, request, out->handles, out->capacity, &out->count, warning);
   if (status != FNZ_OK)
     out->count = 0;
   return status;
@@ -200,7 +200,7 @@ static bool is_limit(fnz_status status) {
 static fnz_status ask_knowing(fnzi_krn_checker *c, fnz_request *request, const fnzi_krn_recorded *r,
                               bool *agrees) {
   const fnzi_mem_route *route;
-  fnzi_krn_made made = {.room = r->count};
+  fnzi_krn_made made = {.capacity = r->count};
   *agrees = false;
   if (c->vague || c->cast || c->real || fnzi_op_is_custom(request->op))
     return FNZ_OK;
@@ -210,7 +210,7 @@ static fnz_status ask_knowing(fnzi_krn_checker *c, fnz_request *request, const f
   for (size_t k = 0; k < r->count; k++) /* no new tensor does, whatever data decide */
     if (r->wanted[k] && fnzi_krn_overlaps_itself(c->samples, r->wanted[k]))
       return FNZ_OK;
-  FNZI_NEW(&c->scratch, made.room, &made.handles);
+  FNZI_NEW(&c->scratch, made.capacity, &made.handles);
   request->expected = r->wanted;
   fnz_status status = by_row(c, route->row, request, &made);
   *agrees = status == FNZ_OK;
@@ -270,9 +270,9 @@ static fnz_status check_record(fnzi_krn_checker *c, const fnzi_node *n,
       longest = n->args[i].count;
   /* Capacity for more results than are recorded, so that an error can count them: a list may be as
    * long as the given ones. */
-  made.room = r->count + n->op->nreturns * longest;
+  made.capacity = r->count + n->op->nreturns * longest;
   FNZ_TRY(lower_args(c, n, &args));
-  FNZI_NEW(&c->scratch, made.room, &made.handles);
+  FNZI_NEW(&c->scratch, made.capacity, &made.handles);
   fnz_request request = {.op = n->op, .args = args, .nargs = n->op->nparams, .source = n->source};
   fnz_status status = compare_ruled(c, &request, r, &made);
   drop(c, &made);

@@ -43,7 +43,7 @@ typedef struct fnzi_krn_recorded {
 /* The results of the operator. */
 typedef struct fnzi_krn_made {
   fnz_handle *handles;
-  size_t count, room;
+  size_t count, capacity;
 } fnzi_krn_made;
 
 /* --- check_recorded.c ------------------------------------------------------------------------- */

@@ -49,7 +49,7 @@ fnzi_each fnzi_each_into_list(fnzi_each_lists *in, fnzi_each each) {
   return each;
 }
 
-fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count, size_t room,
+fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count, size_t capacity,
                            fnz_arg **out) {
   struct {
     fnz_arg *at, *end;
@@ -57,12 +57,12 @@ fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count,
   size_t depth = 0;
   void *items;
   *out = NULL;
-  FNZ_TRY(fnzi_arena_take(arena, room, sizeof **out, &items));
+  FNZ_TRY(fnzi_arena_take(arena, capacity, sizeof **out, &items));
   fnz_arg *copies = items;
   if (count)
     memcpy(copies, args, count * sizeof *copies);
-  if (room > count)
-    memset(copies + count, 0, (room - count) * sizeof *copies);
+  if (capacity > count)
+    memset(copies + count, 0, (capacity - count) * sizeof *copies);
   /* Lists get items of their own, as do the lists among them. */
   level[0].at = copies;
   level[0].end = copies + count;
@@ -114,21 +114,21 @@ fnz_status fnzi_arg_ints(fnzi_arena *arena, const int64_t *items, size_t count, 
 
 enum { MOST_PIECES = 1 << 16 };
 
-size_t fnzi_request_room(const fnz_backend *backend, const fnz_request *request) {
+size_t fnzi_request_capacity(const fnz_backend *backend, const fnz_request *request) {
   const fnz_op *op = request->op;
-  size_t room = op->nreturns;
+  size_t capacity = op->nreturns;
   for (size_t i = 0; i < request->nargs; i++) {
     const fnz_arg *a = &request->args[i];
-    room += a->tag == FNZ_ARG_LIST ? (size_t)a->count * op->nreturns : 0;
+    capacity += a->tag == FNZ_ARG_LIST ? (size_t)a->count * op->nreturns : 0;
     if (op->nreturns != 1 || !op->returns[0].is_list)
       continue;
     /* A number of pieces may be more than there are elements. */
-    room += a->tag == FNZ_ARG_INT && a->u.i > 0 && a->u.i <= MOST_PIECES ? (size_t)a->u.i : 0;
+    capacity += a->tag == FNZ_ARG_INT && a->u.i > 0 && a->u.i <= MOST_PIECES ? (size_t)a->u.i : 0;
     if (a->tag != FNZ_ARG_VALUE)
       continue;
     const fnz_geometry *g = backend->geometry(backend->self, a->u.value);
     for (uint32_t d = 0; d < g->rank; d++)
-      room += (size_t)g->sizes[d];
+      capacity += (size_t)g->sizes[d];
   }
-  return room;
+  return capacity;
 }

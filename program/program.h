@@ -285,7 +285,7 @@ FNZ_MUST_CHECK fnz_status fnzi_node_keep(fnz_program *p, fnzi_node *node,
  * There is space for `room` arguments, the last ones DEFAULT. A walk with FNZI_EACH_ARG over the
  * copy may change each argument, fnzi_each_own(). LIMIT where lists are nested too deep. */
 FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args,
-                                                      size_t count, size_t room, fnz_arg **out);
+                                                      size_t count, size_t capacity, fnz_arg **out);
 /* The type that a parameter takes, "int[1]?", and a given argument, "the str 'a'", for messages
  * (program/arg_words.c). */
 const char *fnzi_param_words(const fnzi_param *p, char out[64]);
@@ -462,7 +462,7 @@ void fnzi_graph_uses(const fnzi_graph *graph, bool *used);
 
 /* Enough room for the results when their number is unknown: a list result is as long as
  * a list argument, a dimension of a tensor (unbind), or as a number says (chunk). */
-size_t fnzi_request_room(const fnz_backend *backend, const fnz_request *request);
+size_t fnzi_request_capacity(const fnz_backend *backend, const fnz_request *request);
 
 static inline fnz_arg fnzi_arg_int(int64_t i) {
   return (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i};

@@ -303,10 +303,10 @@ static void release_all(fnzi_run_state *run, const fnz_handle *outputs, size_t c
 }
 
 static fnz_status apply_in(fnzi_run_state *run, const fnz_request *call, fnz_handle *outputs,
-                           size_t room, size_t *got) {
+                           size_t capacity, size_t *got) {
   *got = 0;
-  memset(outputs, 0, room * sizeof *outputs);
-  return run->backend->apply(run->backend->self, run->ctx, call, outputs, room, got);
+  memset(outputs, 0, capacity * sizeof *outputs);
+  return run->backend->apply(run->backend->self, run->ctx, call, outputs, capacity, got);
 }
 
 /* A split may have more pieces than the program names, at sizes that its exporter did not see; as
@@ -319,10 +319,10 @@ static fnz_status apply_list(fnzi_run_state *run, const fnz_request *from, fnz_h
   fnz_handle *all = NULL;
   size_t got = 0;
   call.expected = NULL; /* it has as many items as the program names */
-  for (size_t room = count; status == FNZ_BAD_ARGUMENT && room < most;) {
-    room = room < most / 4 ? 4 * room + 4 : most;
-    FNZI_NEW(&run->scratch, room, &all);
-    status = apply_in(run, &call, all, room, &got);
+  for (size_t capacity = count; status == FNZ_BAD_ARGUMENT && capacity < most;) {
+    capacity = capacity < most / 4 ? 4 * capacity + 4 : most;
+    FNZI_NEW(&run->scratch, capacity, &all);
+    status = apply_in(run, &call, all, capacity, &got);
   }
   if (status != FNZ_OK)
     return status == FNZ_BAD_ARGUMENT ? has_not(run, from, count) : status;

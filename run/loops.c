@@ -207,10 +207,10 @@ static fnz_status start_slices(fnzi_run_state *run, const fnzi_run_interpreter *
     return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "",
                      "%s goes along a dimension of size 0, so that its results are unknown",
                      fnzi_node_target(r->hop.node));
-  size_t room;
-  if (!fnzi_mul_size((size_t)r->iterations, r->nkept, &room))
+  size_t capacity;
+  if (!fnzi_mul_size((size_t)r->iterations, r->nkept, &capacity))
     return fnzi_no_memory(run->ctx);
-  FNZI_NEW(arena, room, &r->kept);
+  FNZI_NEW(arena, capacity, &r->kept);
   return next_slice(run, by, r, next);
 }
 
@@ -292,10 +292,10 @@ static fnz_status start_tree(fnzi_run_state *run, const fnzi_run_interpreter *by
   if (r->iterations < 2)
     return end_tree(run, by, r, next);
   for (uint32_t level = 0; places(r, level) > 0; level++) {
-    size_t room;
-    if (!fnzi_mul_size((size_t)places(r, level), n, &room))
+    size_t capacity;
+    if (!fnzi_mul_size((size_t)places(r, level), n, &capacity))
       return fnzi_no_memory(run->ctx);
-    FNZI_NEW(arena, room, &r->levels[level]);
+    FNZI_NEW(arena, capacity, &r->levels[level]);
   }
   for (int64_t i = 0; i < r->iterations; i++)
     for (uint32_t k = 0; k < n; k++)

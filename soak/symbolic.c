@@ -30,7 +30,7 @@ enum { CALLS = sizeof calls / sizeof *calls };
 
 /* Joins a list of two that differ in one dimension at most, and computes the size of that. With
  * four dimensions cat() may keep channels innermost, which only the numbers show. */
-static bool join(symbolic_gen *g, tensor *out, char *args, size_t room) {
+static bool join(symbolic_gen *g, tensor *out, char *args, size_t capacity) {
   uint32_t dim;
   size_t at = choose(g->c, (uint32_t)g->tensors_count);
   if (!fnzi_symbolic_pick_dim(g, out, &dim) || (out->rank > 3 && !fnzi_symbolic_is_dense(out)))
@@ -43,22 +43,22 @@ static bool join(symbolic_gen *g, tensor *out, char *args, size_t room) {
       continue;
     out->sizes[dim] = fnzi_number_combine(ARITHMETIC_ADD, &out->sizes[dim], &size);
     fnzi_symbolic_make_dense(out);
-    snprintf(args, room, ", %s], %u", other.name, dim);
+    snprintf(args, capacity, ", %s], %u", other.name, dim);
     return true;
   }
   return false;
 }
 
 /* Draws the arguments of a call after its first tensor, and the memory of its result. */
-static bool draw_arguments(symbolic_gen *g, size_t row, tensor *out, char *args, size_t room) {
+static bool draw_arguments(symbolic_gen *g, size_t row, tensor *out, char *args, size_t capacity) {
   const tensor first = *out, *operand = &first;
   if (calls[row].takes == LIST)
-    return join(g, out, args, room);
+    return join(g, out, args, capacity);
   if (calls[row].takes == NUMBER)
-    snprintf(args, room, ", %u", 1 + choose(g->c, 3));
+    snprintf(args, capacity, ", %u", 1 + choose(g->c, 3));
   if (calls[row].takes == TENSOR) {
     operand = pick_operand(g, out);
-    snprintf(args, room, ", %s", operand->name);
+    snprintf(args, capacity, ", %s", operand->name);
   }
   const tensor *const both[] = {&first, operand};
   if (!calls[row].writes)

@@ -117,12 +117,13 @@ static void name_bodies(symbolic_gen *g, body *first, body *second) {
 }
 
 /* --- regions ---------------------------------------------------------------------------------- */
-static void bodies_put_operands(const operands *o, uint32_t from, char *to, size_t room) {
+static void bodies_put_operands(const operands *o, uint32_t from, char *to, size_t capacity) {
   size_t at = 0;
   for (uint32_t k = from; k < o->count; k++)
-    at += (size_t)snprintf(to + at, room - at, "%s%s", k > from ? ", " : "", o->tensors[k].name);
+    at +=
+        (size_t)snprintf(to + at, capacity - at, "%s%s", k > from ? ", " : "", o->tensors[k].name);
   if (o->has_size)
-    snprintf(to + at, room - at, "%s%s", from < o->count ? ", " : "", o->size.name);
+    snprintf(to + at, capacity - at, "%s%s", from < o->count ? ", " : "", o->size.name);
 }
 
 /* A datum decides which branch it is. */

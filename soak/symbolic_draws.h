@@ -47,7 +47,7 @@ typedef struct tensor {
   const char *dtype; /* "f32", "i64", "bool" */
   uint32_t rank;
   number sizes[SYMBOLIC_RANK], strides[SYMBOLIC_RANK], offset;
-  int64_t room;     /* elements of its memory in the exporter's example */
+  int64_t capacity; /* elements of its memory in the exporter's example */
   bool may_overlap; /* an element may be there twice */
 } tensor;
 

@@ -89,10 +89,10 @@ static number stride_outside(const number *stride, const number *size) {
 
 void fnzi_symbolic_make_dense(tensor *t) {
   t->offset = fnzi_number_known(0);
-  t->room = 1;
+  t->capacity = 1;
   t->may_overlap = false;
   for (uint32_t d = 0; d < t->rank; d++)
-    t->room *= t->sizes[d].seen;
+    t->capacity *= t->sizes[d].seen;
   for (uint32_t d = t->rank; d-- > 0;)
     t->strides[d] = d + 1 == t->rank ? fnzi_number_known(1)
                                      : stride_outside(&t->strides[d + 1], &t->sizes[d + 1]);

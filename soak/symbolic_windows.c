@@ -21,10 +21,10 @@ bool fnzi_draw_unfold(symbolic_gen *g, const tensor *t, view *v) {
   return true;
 }
 
-static void windows_put_list(char *to, size_t room, const number *numbers, uint32_t count) {
+static void windows_put_list(char *to, size_t capacity, const number *numbers, uint32_t count) {
   size_t at = 0;
   for (uint32_t d = 0; d < count; d++)
-    at += (size_t)snprintf(to + at, room - at, "%s%s", d ? ", " : "",
+    at += (size_t)snprintf(to + at, capacity - at, "%s%s", d ? ", " : "",
                            fnzi_number_argument(&numbers[d]));
 }
 
@@ -46,7 +46,7 @@ bool fnzi_draw_as_strided(symbolic_gen *g, const tensor *t, view *v) {
   for (uint32_t d = 0; d < o->rank; d++)
     if (o->sizes[d].seen == 0)
       last = -1;
-  if (last >= t->room)
+  if (last >= t->capacity)
     return false;
   o->may_overlap = o->rank > 1 || !o->strides[0].is_known;
   windows_put_list(sizes, sizeof sizes, o->sizes, o->rank);

@@ -17,7 +17,8 @@ static fnz_status make_value(fnz_workspace *ws, fnzi_stp_binding *b, uint64_t v)
                                   &b->values[v]));
   FNZ_TRY(
       fnzi_krn_array_share(ws->ctx, b->values[v], &b->storages[location->buffer], location->map));
-  b->values[v]->place.dtype = location->map->dtype; /* of a weight that products convert (fold.c) */
+  b->values[v]->window.dtype =
+      location->map->dtype; /* of a weight that products convert (fold.c) */
   b->values[v]->cell = fnzi_dtype(location->map->dtype)->bytes;
   return FNZ_OK;
 }

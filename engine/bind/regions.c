@@ -35,7 +35,7 @@ static fnz_status pass_in(fnz_workspace *ws, const fnzi_stp_binding *b, uint64_t
     return FNZ_OK;
   FNZ_TRY(
       fnzi_krn_array_create(ws->ctx, &ws->machine->stock, &array->geometry, array->cell, &copy));
-  fnz_status status = fnzi_krn_array_share(ws->ctx, copy, array->storage, &array->place);
+  fnz_status status = fnzi_krn_array_share(ws->ctx, copy, array->storage, &array->window);
   if (status == FNZ_OK)
     return fnzi_run_steps_give(ws->steps, v, fnzi_krn_array_handle(copy));
   fnzi_krn_array_release(ws->ctx, copy);
@@ -75,10 +75,10 @@ static fnz_status add_result(fnz_workspace *ws, const fnzi_stp_binding *b, bool 
                        *from = to ? fnzi_krn_array_of(fnzi_run_steps_value(ws->steps, v)) : NULL;
   if (!from || from == to)
     return FNZ_OK;
-  result r = {to, from->place, from->storage->data};
+  result r = {to, from->window, from->storage->data};
   void *rows;
   if (has_bodies && fnzi_stp_buffer_of(b, from->storage) != FNZI_PLN_NONE) {
-    FNZ_TRY(copy_row_major(ws, &from->place, from->storage->data, &r.layout, &rows));
+    FNZ_TRY(copy_row_major(ws, &from->window, from->storage->data, &r.layout, &rows));
     r.data = rows;
   }
   FNZI_PUSH(ws->ctx, out, r);
@@ -97,7 +97,7 @@ static fnz_status copy_unplaced(fnz_workspace *ws, const fnzi_stp_binding *b, ui
   uint32_t buffer = from ? fnzi_stp_buffer_of(b, from->storage) : FNZI_PLN_NONE;
   if (buffer == FNZI_PLN_NONE || b->plan.buffers.data[buffer].kind == FNZI_PLN_CONST)
     return FNZ_OK;
-  FNZ_TRY(copy_row_major(ws, &from->place, from->storage->data, &layout, &rows));
+  FNZ_TRY(copy_row_major(ws, &from->window, from->storage->data, &layout, &rows));
   FNZ_TRY(by->upload(by->self, ws->ctx, &layout, rows, &handle));
   return fnzi_run_steps_give(ws->steps, v, handle);
 }
@@ -123,7 +123,7 @@ fnz_status fnzi_bnd_steps_run(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t n
       status = add_result(ws, b, !n->op, each.arg->u.value, &all);
   for (size_t k = 0; k < all.count && status == FNZ_OK; k++) {
     const result *r = &all.data[k];
-    fnzi_stp_elements_move(&r->layout, r->data, &r->to->place, r->to->storage->data);
+    fnzi_stp_elements_move(&r->layout, r->data, &r->to->window, r->to->storage->data);
   }
   FNZI_VEC_FREE(ws->ctx, &all);
   return status;

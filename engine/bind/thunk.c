@@ -65,7 +65,7 @@ static fnz_status run_apply(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_s
     const fnzi_krn_array *to = thunk->u.apply.outputs[k],
                          *from = handles[k] ? fnzi_krn_array_of(handles[k]) : NULL;
     if (from && to && from != to && got == count)
-      fnzi_stp_elements_move(&from->place, from->storage->data, &to->place, to->storage->data);
+      fnzi_stp_elements_move(&from->window, from->storage->data, &to->window, to->storage->data);
     if (from)
       by->release(by->self, handles[k]);
   }

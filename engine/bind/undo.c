@@ -56,7 +56,7 @@ static fnz_status check_key(fnzi_arena *arena, const fnzi_stp_thunk *thunk, cons
   if (thunk->kind != FNZI_STP_THUNK_KERNEL || thunk->u.kernel.call.row->run != FNZI_RUN_index_write)
     return FNZ_OK;
   const fnzi_krn_call *call = &thunk->u.kernel.call;
-  const fnz_geometry *base = &fnzi_krn_call_input(call, 0)->place;
+  const fnz_geometry *base = &fnzi_krn_call_input(call, 0)->window;
   FNZI_NEW(arena, 3 + (size_t)base->rank, &numbers);
   numbers[0] = (int64_t)(intptr_t)fnzi_krn_named_array(call, "index");
   numbers[1] = (int64_t)(intptr_t)call->op;

@@ -9,7 +9,7 @@
  * result, consecutive heads of the result share one of x. */
 static void read_side(const fnzi_cuda_attention *a, const fnzi_krn_array *x, uint32_t inner,
                       fnzi_cuda_side *out) {
-  const fnz_geometry *g = &x->place;
+  const fnz_geometry *g = &x->window;
   uint32_t lead = g->rank > inner ? g->rank - inner : 0;
   *out = (fnzi_cuda_side){.dtype = g->dtype};
   for (uint32_t i = 0; i < a->rank; i++) {
@@ -50,7 +50,7 @@ static const char *refusal(const fnzi_krn_call *call, const fnzi_krn_array *mask
   double width =
       (double)fnzi_krn_call_geometry(call, 0)->sizes[fnzi_krn_call_geometry(call, 0)->rank - 1];
   if (!attention_is_real(fnzi_krn_call_geometry(call, 0)->dtype) ||
-      (mask && mask->place.dtype != FNZ_BOOL && !attention_is_real(mask->place.dtype)))
+      (mask && mask->window.dtype != FNZ_BOOL && !attention_is_real(mask->window.dtype)))
     return "attention over these types is the CPU's";
   if (!isfinite(fnzi_krn_named_float(call, "scale", width > 0 ? 1 : INFINITY)))
     return "the scale is no finite number";

@@ -26,14 +26,14 @@ static void read_image(const fnz_geometry *g, bool batched, int64_t *sizes, int6
 }
 
 static void conv_read(const fnzi_krn_call *call, const fnzi_meta_conv *meta, conv *c) {
-  const fnz_geometry *weight = &fnzi_krn_call_input(call, 1)->place;
+  const fnz_geometry *weight = &fnzi_krn_call_input(call, 1)->window;
   fnzi_cuda_conv *out = &c->c;
   out->dtype = weight->dtype;
   out->spatial = meta->spatial;
   out->transposed = meta->transposed;
   out->groups = meta->groups;
-  read_image(&fnzi_krn_call_input(call, 0)->place, meta->batched, out->x, out->x_strides);
-  read_image(&call->outputs[0]->place, meta->batched, out->y, out->y_strides);
+  read_image(&fnzi_krn_call_input(call, 0)->window, meta->batched, out->x, out->x_strides);
+  read_image(&call->outputs[0]->window, meta->batched, out->y, out->y_strides);
   read_image(weight, true, out->weight, out->weight_strides);
   for (uint32_t d = 0; d < meta->spatial; d++) {
     out->padding[d] = meta->left[d];
@@ -233,12 +233,13 @@ static fnz_status call_transposed(fnzi_dev_builder *m, conv *c, fnzi_dev_work *o
 static const char *conv_open(const fnzi_dev_builder *m, const fnzi_krn_call *call, conv *c) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0), *weight = fnzi_krn_call_input(call, 1),
                        *bias = fnzi_krn_call_input(call, 2), *y = call->outputs[0];
-  fnz_dtype d = weight->place.dtype;
+  fnz_dtype d = weight->window.dtype;
   bool known = d == FNZ_F32 || d == FNZ_F64 || d == FNZ_F16 || d == FNZ_BF16;
-  if (!known || x->place.dtype != d || y->place.dtype != d || (bias && bias->place.dtype != d))
+  if (!known || x->window.dtype != d || y->window.dtype != d || (bias && bias->window.dtype != d))
     return "convolutions of these types are the CPU's";
   c->has_bias = bias != NULL;
-  c->bias_step = bias && bias->place.rank && bias->place.sizes[0] != 1 ? bias->place.strides[0] : 0;
+  c->bias_step =
+      bias && bias->window.rank && bias->window.sizes[0] != 1 ? bias->window.strides[0] : 0;
   if (!fnzi_dev_operand_of(m, x, &c->x) || !fnzi_dev_operand_of(m, weight, &c->weight) ||
       !fnzi_dev_operand_of(m, y, &c->y) || (bias && !fnzi_dev_operand_of(m, bias, &c->bias)))
     return "an operand has no place in a buffer";

@@ -58,7 +58,7 @@ static uint16_t load(norm *n, const fnzi_krn_array *a, bool of_rows, const int64
   fnz_dtype dtype = of_rows ? FNZ_F64 : n->class;
   if (!a)
     return fnzi_dev_rows_constant(&n->r, dtype, otherwise);
-  uint16_t slot = fnzi_dev_rows_value(&n->r, a->place.dtype, of_rows);
+  uint16_t slot = fnzi_dev_rows_value(&n->r, a->window.dtype, of_rows);
   norms_add_lane(n, a, slot, false, strides);
   return norms_as(n, dtype, slot);
 }
@@ -67,7 +67,7 @@ static uint16_t load(norm *n, const fnzi_krn_array *a, bool of_rows, const int64
 static void store(norm *n, size_t k, uint16_t slot, const int64_t *strides) {
   const fnzi_krn_array *a = k < n->call->noutputs ? n->call->outputs[k] : NULL;
   if (a && fnzi_krn_array_numel(a) > 0)
-    norms_add_lane(n, a, norms_as(n, a->place.dtype, slot), true, strides);
+    norms_add_lane(n, a, norms_as(n, a->window.dtype, slot), true, strides);
 }
 
 /* Returns why the call cannot be computed as rows; NULL if it can. */
@@ -76,19 +76,19 @@ static const char *why_not(const fnzi_krn_call *call) {
   bool floats = true;
   for (uint32_t k = 0; k < call->op->nparams && floats; k++) {
     const fnzi_krn_array *a = fnzi_krn_arg_array(&call->args[k]);
-    fnz_dtype dtype = a ? a->place.dtype : FNZ_F32;
+    fnz_dtype dtype = a ? a->window.dtype : FNZ_F32;
     floats = fnzi_is_float(dtype) && fnzi_cuda_text_converts(dtype);
   }
   if (!floats)
     return "no norm of its types";
   if (fnzi_krn_array_numel(x) == 0)
     return "there are no elements";
-  return x->place.rank < 2 || x->place.rank >= FNZ_MAX_RANK ? "too few or too many dimensions"
-                                                            : NULL;
+  return x->window.rank < 2 || x->window.rank >= FNZ_MAX_RANK ? "too few or too many dimensions"
+                                                              : NULL;
 }
 
 static fnz_status open_norm(fnzi_dev_builder *m, const fnzi_krn_call *call, norm *n) {
-  const fnz_geometry *x = &fnzi_krn_call_input(call, 0)->place;
+  const fnz_geometry *x = &fnzi_krn_call_input(call, 0)->window;
   *n = (norm){.call = call, .x = x, .class = x->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32, .fits = true};
   FNZ_TRY(fnzi_dev_rows_begin(m, &n->r));
   n->sizes = (int64_t *)(uintptr_t)n->r.g.sizes;
@@ -143,17 +143,17 @@ fnz_status fnzi_dev_lower_group_norm(fnzi_dev_builder *m, fnzi_krn_call *call, f
       norms_binary(&n, "add", var, norms_constant(&n, fnzi_krn_named_float(call, "eps", 1e-5))));
   const fnzi_krn_array *w = fnzi_krn_named_array(call, "weight"),
                        *b = fnzi_krn_named_array(call, "bias");
-  const int64_t w_step = w ? w->place.strides[0] : 0, b_step = b ? b->place.strides[0] : 0;
+  const int64_t w_step = w ? w->window.strides[0] : 0, b_step = b ? b->window.strides[0] : 0;
   const int64_t w_strides[FNZ_MAX_RANK] = {0, fnzi_krn_stride_bytes(w_step, (size_t)n.sizes[2]),
                                            w_step};
   const int64_t b_strides[FNZ_MAX_RANK] = {0, fnzi_krn_stride_bytes(b_step, (size_t)n.sizes[2]),
                                            b_step};
   uint16_t scale = load(&n, w, false, w_strides, 1), shift = load(&n, b, false, b_strides, 0);
   uint16_t normal = norms_binary(&n, "mul", less, norms_as(&n, n.class, rstd));
-  split_channels(&n, &call->outputs[0]->place, strides);
+  split_channels(&n, &call->outputs[0]->window, strides);
   store(&n, 0, fnzi_dev_rows_apply(&n.r, "add_scaled", shift, scale, normal), strides);
   for (size_t k = 1; k < 3 && k < call->noutputs; k++) {
-    const int64_t *own = call->outputs[k]->place.strides;
+    const int64_t *own = call->outputs[k]->window.strides;
     const int64_t rows[FNZ_MAX_RANK] = {own[0], own[1]};
     store(&n, k, k == 1 ? mu : rstd, rows);
   }
@@ -190,7 +190,7 @@ static uint16_t deviation(norm *n, uint16_t var, bool measured) {
 /* Stores result k, a number for each channel. */
 static void store_channels(norm *n, size_t k, uint16_t slot) {
   const fnzi_krn_array *a = k < n->call->noutputs ? n->call->outputs[k] : NULL;
-  int64_t step = a && a->place.rank ? a->place.strides[0] : 0;
+  int64_t step = a && a->window.rank ? a->window.strides[0] : 0;
   store(n, k, slot, (const int64_t[FNZ_MAX_RANK]){step});
 }
 
@@ -213,7 +213,7 @@ static void along_channels(const channels *c, const fnz_geometry *g, int64_t *ou
 /* An operand that has a number for each channel. */
 static uint16_t load_channels(channels *c, const char *name, double otherwise) {
   const fnzi_krn_array *a = fnzi_krn_named_array(c->n.call, name);
-  int64_t step = a ? a->place.strides[0] : 0;
+  int64_t step = a ? a->window.strides[0] : 0;
   return load(&c->n, a, true,
               (const int64_t[FNZ_MAX_RANK]){c->per_sample ? 0 : step, c->per_sample ? step : 0},
               otherwise);
@@ -278,7 +278,7 @@ static fnz_status over_channels(fnzi_dev_builder *m, fnzi_krn_call *call, channe
   norms_measure(&c->n, c->per_sample ? 2 : 1, g->rank + is_one);
   along_channels(c, g, strides);
   uint16_t x = load(&c->n, fnzi_krn_call_input(call, 0), false, strides, 0);
-  along_channels(c, &call->outputs[0]->place, strides);
+  along_channels(c, &call->outputs[0]->window, strides);
   code_channels(c, x, strides);
   return end_norm(&c->n, out);
 }

@@ -68,7 +68,7 @@ fnz_status fnzi_dev_work_of_rows(fnzi_dev_builder *m, const fnzi_tile_program *t
 static fnz_status open_rows(fnzi_dev_builder *m, fnzi_krn_call *call, const bool *reduced,
                             row_group *w) {
   int64_t *sizes;
-  *w = (row_group){.call = call, .x = &fnzi_krn_call_input(call, 0)->place, .length = 1};
+  *w = (row_group){.call = call, .x = &fnzi_krn_call_input(call, 0)->window, .length = 1};
   FNZ_TRY(fnzi_dev_rows_begin(m, &w->r));
   sizes = (int64_t *)(uintptr_t)w->r.g.sizes;
   memcpy(w->reduced, reduced, w->x->rank * sizeof *reduced);
@@ -100,8 +100,8 @@ static bool lower_add_lane(row_group *w, const fnzi_krn_array *a, uint16_t slot,
   fnzi_cuda_lane *lane = fnzi_dev_rows_lane(&w->r, slot, stores, operand);
   for (uint32_t d = 0; d < w->r.g.rank; d++) {
     uint32_t of = w->order[d];
-    bool has = of != FNZ_MAX_RANK && of >= missing && a->place.sizes[of - missing] != 1;
-    lane->strides[d] = has ? fnzi_krn_stride_bytes(a->place.strides[of - missing], a->cell) : 0;
+    bool has = of != FNZ_MAX_RANK && of >= missing && a->window.sizes[of - missing] != 1;
+    lane->strides[d] = has ? fnzi_krn_stride_bytes(a->window.strides[of - missing], a->cell) : 0;
   }
   return true;
 }
@@ -112,13 +112,13 @@ static bool add_reduced_lane(row_group *w, const fnzi_krn_array *a, uint16_t slo
   if (!fnzi_dev_operand_of(w->r.m, a, &operand))
     return false;
   fnzi_cuda_lane *lane = fnzi_dev_rows_lane(&w->r, slot, stores, operand);
-  for (uint32_t d = 0; d < w->r.g.outer && d < a->place.rank; d++)
-    lane->strides[d] = fnzi_krn_stride_bytes(a->place.strides[d], a->cell);
+  for (uint32_t d = 0; d < w->r.g.outer && d < a->window.rank; d++)
+    lane->strides[d] = fnzi_krn_stride_bytes(a->window.strides[d], a->cell);
   return true;
 }
 
 static uint16_t add_input(row_group *w, const fnzi_krn_array *a, uint32_t missing, bool *fits) {
-  uint16_t slot = fnzi_dev_rows_value(&w->r, a->place.dtype, false);
+  uint16_t slot = fnzi_dev_rows_value(&w->r, a->window.dtype, false);
   *fits = *fits && lower_add_lane(w, a, slot, false, missing);
   return slot;
 }
@@ -132,10 +132,10 @@ static bool are_real(const fnzi_krn_call *call) {
   bool real = true;
   for (uint32_t k = 0; k < call->op->nparams && real; k++) {
     const fnzi_krn_array *a = fnzi_krn_arg_array(&call->args[k]);
-    real = !a || lower_is_real(a->place.dtype);
+    real = !a || lower_is_real(a->window.dtype);
   }
   for (size_t k = 0; k < call->noutputs && real; k++)
-    real = !call->outputs[k] || lower_is_real(call->outputs[k]->place.dtype);
+    real = !call->outputs[k] || lower_is_real(call->outputs[k]->window.dtype);
   return real;
 }
 
@@ -159,7 +159,7 @@ static fnz_status close_rows(row_group *w, const uint16_t in[FNZI_ROW_OPERANDS],
                                    .dtype = fnzi_krn_call_geometry(w->call, 0)->dtype,
                                    .parameter = fnzi_meta_row_parameter(w->call)};
   uint16_t results[FNZI_ROW_RESULTS] = {0};
-  fnz_dtype dtype = w->call->outputs[0]->place.dtype;
+  fnz_dtype dtype = w->call->outputs[0]->window.dtype;
   if (fits && !fnzi_dev_rows_code(&w->r, &code, dtype, w->length, in, results))
     return fnzi_dev_work_refuse(out, "no text for its type");
   /* A result is whole, or a number for each row, whose dimensions are kept or dropped. */
@@ -167,9 +167,9 @@ static fnz_status close_rows(row_group *w, const uint16_t in[FNZI_ROW_OPERANDS],
     const fnzi_krn_array *a = w->call->outputs[k];
     if (!a)
       continue;
-    uint16_t slot = fnzi_dev_rows_convert(&w->r, a->place.dtype, results[k]);
-    fits = a->place.rank == w->x->rank ? lower_add_lane(w, a, slot, true, 0)
-                                       : add_reduced_lane(w, a, slot, true);
+    uint16_t slot = fnzi_dev_rows_convert(&w->r, a->window.dtype, results[k]);
+    fits = a->window.rank == w->x->rank ? lower_add_lane(w, a, slot, true, 0)
+                                        : add_reduced_lane(w, a, slot, true);
   }
   return fits ? fnzi_dev_rows_end(&w->r, out)
               : fnzi_dev_work_refuse(out, "an operand is in no buffer of the plan");
@@ -190,7 +190,7 @@ static fnz_status over(fnzi_dev_builder *m, fnzi_krn_call *call, const bool *red
   FNZ_TRY(open_rows(m, call, reduced, &w));
   uint16_t x = add_input(&w, fnzi_krn_call_input(call, 0), 0, &fits);
   if (rounds_input(call))
-    x = fnzi_dev_rows_convert(&w.r, call->outputs[0]->place.dtype, x);
+    x = fnzi_dev_rows_convert(&w.r, call->outputs[0]->window.dtype, x);
   return close_rows(&w, (const uint16_t[]){x, NONE, NONE}, fits, out);
 }
 

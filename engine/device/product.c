@@ -33,7 +33,7 @@ static bool product_sum_of(fnz_dtype dtype, fnz_dtype *out) {
 /* Returns whether x can be a factor: complex products have only complex factors. */
 static bool agrees(const product *p, const fnzi_krn_array *x) {
   fnz_dtype sum;
-  return product_sum_of(x->place.dtype, &sum) &&
+  return product_sum_of(x->window.dtype, &sum) &&
          (sum == p->p.sum || (fnzi_is_complex(sum) == fnzi_is_complex(p->p.sum) &&
                               !fnzi_is_complex(sum) && sum != FNZ_F64));
 }
@@ -45,7 +45,7 @@ static int64_t stride_of(const fnz_geometry *g, uint32_t d) {
 /* The matrix part of a factor, and its batch dimensions, which broadcast. */
 static void read_factor(const fnzi_cuda_products *p, const fnzi_krn_array *x, role r, int64_t *rows,
                         int64_t *cols, fnzi_cuda_factor *out) {
-  const fnz_geometry *g = &x->place;
+  const fnz_geometry *g = &x->window;
   uint32_t lead = g->rank > 2 ? g->rank - 2 : 0;
   *out = (fnzi_cuda_factor){.dtype = g->dtype, .col = stride_of(g, g->rank - 1)};
   *cols = g->sizes[g->rank - 1];
@@ -66,7 +66,7 @@ static void read_factor(const fnzi_cuda_products *p, const fnzi_krn_array *x, ro
  * (m, n), without m or n if a factor is a vector. */
 static void read_spread(const product *p, const fnzi_krn_array *x, const fnz_geometry *out,
                         bool has_m, fnzi_cuda_factor *to) {
-  const fnz_geometry *g = &x->place;
+  const fnz_geometry *g = &x->window;
   uint32_t lacks = out->rank - g->rank, rank = p->p.rank;
   *to = (fnzi_cuda_factor){.dtype = g->dtype};
   for (uint32_t d = lacks; d < out->rank; d++) {
@@ -96,7 +96,7 @@ static const char *product_open(const fnzi_dev_builder *m, const fnzi_krn_call *
                                 const fnzi_krn_array *a, const fnzi_krn_array *b,
                                 const fnzi_krn_array *c, product *p) {
   const fnzi_krn_array *out = call->outputs[0];
-  if (!product_sum_of(out->place.dtype, &p->p.sum) || !agrees(p, a) || !agrees(p, b) ||
+  if (!product_sum_of(out->window.dtype, &p->p.sum) || !agrees(p, a) || !agrees(p, b) ||
       (c && !agrees(p, c)))
     return "products of these types are the CPU's";
   if (!number_of(call, "alpha", p->p.sum == FNZ_I64, &p->p.alpha) ||
@@ -336,8 +336,8 @@ static fnz_status lower_product(fnzi_dev_builder *m, fnzi_krn_call *call, size_t
   const char *why = product_open(m, call, a, b, c, &p);
   if (why)
     return fnzi_dev_work_refuse(out, why);
-  const fnz_geometry *result = &call->outputs[0]->place;
-  bool has_m = a->place.rank > 1, has_n = b->place.rank > 1;
+  const fnz_geometry *result = &call->outputs[0]->window;
+  bool has_m = a->window.rank > 1, has_n = b->window.rank > 1;
   int64_t rows;
   p.p.added = 1;
   p.p.rank = result->rank - (uint32_t)has_m - (uint32_t)has_n;
@@ -357,7 +357,7 @@ fnz_status fnzi_dev_lower_matmul(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_
 
 /* vdot conjugates its first vector if it is complex, so only real vectors are products. */
 fnz_status fnzi_dev_lower_vdot(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
-  if (fnzi_is_complex(fnzi_krn_call_input(call, 0)->place.dtype))
+  if (fnzi_is_complex(fnzi_krn_call_input(call, 0)->window.dtype))
     return fnzi_dev_work_refuse(out, "vdot of complex vectors has no kernel for a GPU");
   return fnzi_dev_lower_matmul(m, call, out);
 }
@@ -374,7 +374,7 @@ fnz_status fnzi_dev_lower_linear(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_
 fnz_status fnzi_dev_lower_addbmm(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *a = fnzi_krn_call_input(call, 1),
                        *b = fnzi_krn_call_input(call, 2);
-  const fnz_geometry *result = &call->outputs[0]->place;
+  const fnz_geometry *result = &call->outputs[0]->window;
   product p = {.step = fnz_op_name(call->op)};
   int64_t rows;
   const char *why = product_open(m, call, a, b, self, &p);
@@ -382,8 +382,8 @@ fnz_status fnzi_dev_lower_addbmm(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_
     return fnzi_dev_work_refuse(out, why);
   read_factor(&p.p, a, LEFT, &p.p.m, &p.p.k, &p.p.a);
   read_factor(&p.p, b, RIGHT, &rows, &p.p.n, &p.p.b);
-  p.p.added = a->place.sizes[0];
-  p.p.a.added = stride_of(&a->place, 0), p.p.b.added = stride_of(&b->place, 0);
+  p.p.added = a->window.sizes[0];
+  p.p.a.added = stride_of(&a->window, 0), p.p.b.added = stride_of(&b->window, 0);
   if (p.p.added == 0)
     p.p.k = 0;
   read_spread(&p, call->outputs[0], result, true, &p.p.d);

@@ -18,9 +18,9 @@ typedef struct cut {
   bool across;                        /* elements of rows interleave in memory */
   uint8_t level[FNZI_DEV_ROWS_SLOTS]; /* per slot: passes over a row before the value is known */
   uint8_t levels;                     /* at most */
-  bool later[FNZI_DEV_ROWS_SLOTS];   /* per slot: a value of rows that kernels after its own read */
-  int64_t room[FNZI_DEV_ROWS_SLOTS]; /* per slot: its offset in scratch */
-  bool needed[FNZI_DEV_ROWS_SLOTS];  /* by the kernel at hand */
+  bool later[FNZI_DEV_ROWS_SLOTS]; /* per slot: a value of rows that kernels after its own read */
+  int64_t scratch_at[FNZI_DEV_ROWS_SLOTS]; /* per slot: its offset in scratch */
+  bool needed[FNZI_DEV_ROWS_SLOTS];        /* by the kernel at hand */
   bool stores_elements;
 } cut;
 
@@ -164,7 +164,7 @@ static void add_needed(cut *c, fnzi_dev_rows *k, uint8_t level) {
       pieces_add_lane(c, k, i);
   for (uint32_t s = 0; s < g->nslots; s++)
     if (c->needed[s] && is_computed(c, s) && c->level[s] != level)
-      (void)pieces_add_scratch(c, k, (uint16_t)s, false, 1, c->room[s]);
+      (void)pieces_add_scratch(c, k, (uint16_t)s, false, 1, c->scratch_at[s]);
   for (uint32_t i = 0; i < g->nins; i++) {
     const fnzi_cuda_ins *ins = &g->ins[i];
     if (!fnzi_cuda_reduces(ins) && c->needed[ins->out] &&
@@ -232,8 +232,8 @@ static fnz_status add_level(cut *c, uint8_t level) {
   for (uint32_t s = 0; s < g->nslots; s++) {
     if (!c->later[s] || c->level[s] != level)
       continue;
-    FNZ_TRY(reserve(c, s, 1, &c->room[s]));
-    (void)pieces_add_scratch(c, &rows, (uint16_t)s, true, 1, c->room[s]);
+    FNZ_TRY(reserve(c, s, 1, &c->scratch_at[s]));
+    (void)pieces_add_scratch(c, &rows, (uint16_t)s, true, 1, c->scratch_at[s]);
   }
   for (uint32_t i = 0; i < g->nlanes && ends; i++)
     if (g->lanes[i].stores)

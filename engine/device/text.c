@@ -206,7 +206,7 @@ static bool has_scalars(const fnzi_dev_builder *m, const fnzi_krn_call *call) {
   for (uint32_t k = 0; k < call->op->nparams; k++)
     if (call->by_data >> k & 1)
       has = has && call->outputs[0] &&
-            fnzi_stp_scalar_find(m->b, call, k, call->outputs[0]->place.dtype, &offset);
+            fnzi_stp_scalar_find(m->b, call, k, call->outputs[0]->window.dtype, &offset);
   return has;
 }
 

@@ -9,7 +9,7 @@ fnz_status fnzi_dev_work_refuse(fnzi_dev_work *work, const char *why) {
 bool fnzi_dev_operand_of(const fnzi_dev_builder *m, const fnzi_krn_array *array,
                          fnzi_dev_operand *out) {
   *out = (fnzi_dev_operand){fnzi_stp_buffer_of(m->b, array->storage),
-                            fnzi_krn_stride_bytes(array->place.offset, array->cell)};
+                            fnzi_krn_stride_bytes(array->window.offset, array->cell)};
   return out->buffer != FNZI_PLN_NONE;
 }
 

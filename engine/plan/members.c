@@ -11,7 +11,7 @@ enum {
 };
 
 static void stand_in(const fnz_geometry *g, fnzi_krn_array *out, fnz_arg *arg) {
-  out->geometry = out->place = *g;
+  out->geometry = out->window = *g;
   arg->u.value = fnzi_krn_array_handle(out);
 }
 
@@ -48,20 +48,20 @@ static bool converts(fnz_dtype to, fnz_dtype from) {
 static bool fits_operand(const fnz_arg *arg, fnz_dtype dtype) {
   const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (a)
-    return converts(dtype, a->place.dtype);
+    return converts(dtype, a->window.dtype);
   return (arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL) &&
          fnzi_meta_point_class(dtype) != FNZ_DTYPE_COUNT;
 }
 
 static bool is_mask(const fnz_arg *arg) {
   const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  return a && a->place.dtype == FNZ_BOOL;
+  return a && a->window.dtype == FNZ_BOOL;
 }
 
 /* Says that a tile program computes the same as the kernel (engine/tile/build.c), and that nothing
  * else depends on the values of elements. */
 static bool computes(const fnzi_krn_call *call) {
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   const fnz_arg *args = call->args;
   const fnzi_krn_array *first = fnzi_krn_arg_array(&args[0]);
   switch ((fnzi_krn_tile)fnzi_kernel_facts(call->row)->tile) {
@@ -73,8 +73,8 @@ static bool computes(const fnzi_krn_call *call) {
     return fits_operand(&args[0], dtype) && is_mask(&args[1]) && fits_operand(&args[2], dtype) &&
            !fnzi_krn_arg_array(&args[2]);
   case FNZI_TILE_CAST:
-    return first && first->place.dtype != dtype && converts(dtype, first->place.dtype) &&
-           fnzi_same_sizes(&first->place, &call->outputs[0]->place);
+    return first && first->window.dtype != dtype && converts(dtype, first->window.dtype) &&
+           fnzi_same_sizes(&first->window, &call->outputs[0]->window);
   case FNZI_TILE_NONE:
     break;
   }
@@ -93,7 +93,7 @@ static fnz_status members_find(fnzi_krn_call *call, fnzi_pln_role *out) {
   fnzi_meta_row row;
   bool rows;
   if (call->noutputs == 1 && fnzi_kernel_facts(call->row)->tile != FNZI_TILE_NONE &&
-      fnz_geometry_numel(&call->outputs[0]->place) > 0 && computes(call)) {
+      fnz_geometry_numel(&call->outputs[0]->window) > 0 && computes(call)) {
     out->kind = FNZI_PLN_ROLE_POINT;
     return FNZ_OK;
   }

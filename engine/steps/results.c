@@ -41,7 +41,7 @@ fnz_status fnzi_stp_result(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
   if (!array || !array->storage)
     return fnzi_fail(ws->ctx, FNZ_CLASS_REF, fnzi_graph_main(b->program)->values.data[v].name,
                      "the value is undefined");
-  *layout = &array->place;
+  *layout = &array->window;
   *start = array->storage->data;
   return FNZ_OK;
 }

@@ -101,7 +101,7 @@ fnz_status fnzi_stp_scalar_cell(fnz_workspace *ws, fnzi_stp_binding *b,
 fnz_status fnzi_stp_scalar_cells_add(fnz_workspace *ws, fnzi_stp_binding *b,
                                      fnzi_stp_scalar_call *scalars) {
   const fnzi_krn_call *call = scalars->call;
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   fnzi_krn_array *cell;
   uint32_t count = 0;
   if (!fnzi_krn_can_convert(dtype, FNZ_C128) ||

@@ -84,7 +84,7 @@ static fnz_status choice_operand(builder *m, const fnzi_krn_call *call, uint8_t 
     fnzi_krn_number_cell(arg, dtype, scalar);
     return fnzi_tile_constant_operand(m, scalar, dtype, out);
   }
-  fnz_dtype own = array->place.dtype;
+  fnz_dtype own = array->window.dtype;
   content h = fnzi_tile_content_as(m, array, dtype, own, m->of_rows);
   if (own == dtype)
     return fnzi_tile_array_operand(m, array, out);
@@ -97,7 +97,7 @@ static fnz_status choice_operand(builder *m, const fnzi_krn_call *call, uint8_t 
 /* `indices`: indices of three arguments: the mask, the value if it is true, the value if not. */
 static fnz_status add_choice(builder *m, const fnzi_krn_call *call, const uint8_t *indices,
                              uint16_t *out) {
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   fnzi_tile_ins ins = {.kind = FNZI_TILE_INS_CHOOSE, .arity = 3};
   for (uint32_t k = 0; k < ins.arity; k++)
     FNZ_TRY(choice_operand(m, call, indices[k], k, k ? dtype : FNZ_BOOL, &ins.in[k]));
@@ -132,13 +132,13 @@ static fnz_status add_row(builder *m, const fnzi_krn_call *call, const fnzi_meta
   row->results = (uint8_t)call->noutputs;
   for (uint32_t k = 0; k < call->noutputs; k++) {
     m->of_rows = k > 0 || !row_facts->whole;
-    m->rank = call->outputs[k]->place.rank;
+    m->rank = call->outputs[k]->window.rank;
     FNZ_TRY(fnzi_tile_slot_add(m, fnzi_tile_content_of_result(m, call->outputs[k]), &row->out[k]));
   }
   ins.row = row;
   fnzi_tile_ins_add(m, ins);
   for (uint32_t k = 0; k < call->noutputs; k++) {
-    m->rank = call->outputs[k]->place.rank;
+    m->rank = call->outputs[k]->window.rank;
     if (call->outputs[k]->storage)
       FNZ_TRY(fnzi_tile_lane_add(m, call->outputs[k], row->out[k], true));
   }
@@ -166,8 +166,8 @@ static fnz_status add_call(builder *m, const fnzi_krn_call *call) {
     FNZ_TRY(build_find_rows(m, call, &row, &rows));
   if (rows)
     return add_row(m, call, &row);
-  m->of_rows = m->tile->dims && !fnzi_same_sizes(&result->place, m->space);
-  m->rank = result->place.rank;
+  m->of_rows = m->tile->dims && !fnzi_same_sizes(&result->window, m->space);
+  m->rank = result->window.rank;
   m->scalars = NULL;
   if (call->by_data)
     FNZ_TRY(fnzi_stp_scalar_call_copy(m->ws, m->b, m->node, call, &m->scalars));
@@ -183,7 +183,7 @@ static fnz_status add_call(builder *m, const fnzi_krn_call *call) {
     const content h = fnzi_tile_content_of_result(m, call->outputs[0]);
     uint16_t slot = 0;
     FNZ_TRY(fnzi_tile_array_operand(m, from, &slot));
-    FNZ_TRY(fnzi_tile_convert_add(m, slot, from->place.dtype, &h, &out));
+    FNZ_TRY(fnzi_tile_convert_add(m, slot, from->window.dtype, &h, &out));
     m->tile->ins[m->tile->nins - 1].kind = FNZI_TILE_INS_CAST;
   } break;
   case FNZI_TILE_POINT:
@@ -267,12 +267,12 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pl
   FNZ_TRY(open_calls(&m));
   FNZI_NEW(&b->arena, 1, &m.tile);
   /* The space of the group is that of a node with rows, if there is one. */
-  m.space = &m.calls[0].outputs[0]->place;
+  m.space = &m.calls[0].outputs[0]->window;
   for (uint32_t i = 0; i < m.ncalls && !rows; i++) {
     FNZ_TRY(build_find_rows(&m, &m.calls[i], &row, &rows));
     if (rows) {
       m.tile->dims = row.dims;
-      m.space = &fnzi_krn_call_input(&m.calls[i], 0)->place;
+      m.space = &fnzi_krn_call_input(&m.calls[i], 0)->window;
     }
   }
   m.count = fnz_geometry_numel(m.space);

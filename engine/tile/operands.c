@@ -46,8 +46,8 @@ fnz_status fnzi_tile_lane_add(builder *m, const fnzi_krn_array *array, uint16_t 
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many operands");
   fnzi_tile_lane *lane = &t->lanes[t->nlanes++];
   *lane = (fnzi_tile_lane){.storage = array->storage,
-                           .offset = array->place.offset * (int64_t)array->cell,
-                           .map = &array->place,
+                           .offset = array->window.offset * (int64_t)array->cell,
+                           .map = &array->window,
                            .cell = (uint32_t)array->cell,
                            .rank = m->rank,
                            .of_rows = m->contents[slot].of_rows,
@@ -100,7 +100,7 @@ content fnzi_tile_content_as(const builder *m, const fnzi_krn_array *array, fnz_
 }
 
 content fnzi_tile_content_of_result(const builder *m, const fnzi_krn_array *array) {
-  fnz_dtype dtype = array->place.dtype;
+  fnz_dtype dtype = array->window.dtype;
   return (content){
       .array = array, .dtype = dtype, .through = dtype, .of_rows = m->of_rows, .is_result = true};
 }
@@ -108,14 +108,14 @@ content fnzi_tile_content_of_result(const builder *m, const fnzi_krn_array *arra
 /* Finds or makes the slot of an array in memory. A row's scalar is repeated for all its
  * elements. */
 fnz_status fnzi_tile_array_operand(builder *m, const fnzi_krn_array *array, uint16_t *out) {
-  fnz_dtype dtype = array->place.dtype;
+  fnz_dtype dtype = array->window.dtype;
   content h = fnzi_tile_content_as(m, array, dtype, dtype, m->of_rows),
           scalars = fnzi_tile_content_as(m, array, dtype, dtype, true);
   uint16_t from = 0;
   if (fnzi_tile_slot_find(m, &h, out))
     return FNZ_OK;
   bool spreads = m->tile->dims && !m->of_rows &&
-                 fnzi_pln_cover_of(m->space, m->tile->dims, &array->place) == FNZI_PLN_COVER_ROW;
+                 fnzi_pln_cover_of(m->space, m->tile->dims, &array->window) == FNZI_PLN_COVER_ROW;
   if (spreads && !fnzi_tile_slot_find(m, &scalars, &from)) {
     FNZ_TRY(fnzi_tile_slot_add(m, scalars, &from));
     FNZ_TRY(fnzi_tile_lane_add(m, array, from, false));
@@ -186,7 +186,7 @@ fnz_status fnzi_tile_row_operand(builder *m, const fnzi_krn_call *call,
     return fnzi_tile_constant_operand(m, code->in[k].number, code->class_dtype, out);
   const fnzi_krn_array *array = fnzi_krn_call_input(call, (size_t)code->in[k].arg);
   const bool rounds = code->in[k].rounds;
-  fnz_dtype own = array->place.dtype, wanted = code->class_dtype;
+  fnz_dtype own = array->window.dtype, wanted = code->class_dtype;
   content h = fnzi_tile_content_as(m, array, wanted, rounds ? code->compute : own, m->of_rows);
   h.keeps_nan = code->keeps && !rounds;
   if (own == wanted && !rounds)

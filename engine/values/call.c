@@ -19,7 +19,7 @@ static bool is_plain(const fnzi_val_call *call, uint32_t k) {
   for (uint32_t i = 0; i < call->noutputs; i++)
     if (i != k && call->outputs[i].array && call->outputs[i].array->storage == a->storage)
       return false;
-  return fnzi_is_contiguous(&a->place) && address_of(a) % FNZI_DEV_ALIGNED == 0;
+  return fnzi_is_contiguous(&a->window) && address_of(a) % FNZI_DEV_ALIGNED == 0;
 }
 
 static fnz_status open_target(fnzi_val_call *call, fnzi_val_output *out) {
@@ -28,7 +28,7 @@ static fnz_status open_target(fnzi_val_call *call, fnzi_val_output *out) {
   uint64_t at = address_of(out->array), past = at % FNZI_DEV_ALIGNED;
   out->is_target = true;
   out->base = at - past;
-  out->window = out->array->place;
+  out->window = out->array->window;
   out->window.offset = (int64_t)(past / cell);
   out->window.is_conj = out->window.is_neg = false;
   if (past % cell || !fnzi_extent(&out->window, &low, &high) || low < 0 ||
@@ -45,11 +45,11 @@ bool fnzi_val_targets_overlap(const fnzi_krn_array *a, const fnzi_krn_array *b) 
   if (a->storage != b->storage)
     return false;
   for (int i = 0; i < 2; i++) {
-    fnz_geometry place = both[i]->place;
+    fnz_geometry window = both[i]->window;
     int64_t low, high;
     size_t bytes;
-    place.offset = 0;
-    if (!fnzi_extent(&place, &low, &high) || !fnzi_mul_size((size_t)high, both[i]->cell, &bytes))
+    window.offset = 0;
+    if (!fnzi_extent(&window, &low, &high) || !fnzi_mul_size((size_t)high, both[i]->cell, &bytes))
       return true;
     first[i] = address_of(both[i]) / FNZI_DEV_ALIGNED * FNZI_DEV_ALIGNED;
     end[i] = address_of(both[i]) + bytes;
@@ -62,9 +62,9 @@ bool fnzi_val_targets_overlap(const fnzi_krn_array *a, const fnzi_krn_array *b) 
 /* The elements of the target, at the same places: eager has checked that others do not meet it. */
 static bool is_in(const fnzi_val_output *out, const fnzi_krn_array *a) {
   const fnzi_krn_array *b = out->array;
-  return out->is_target && a->storage == b->storage && a->place.dtype == b->place.dtype &&
-         address_of(a) == address_of(b) && fnzi_same_sizes(&a->place, &b->place) &&
-         fnzi_same_strides(&a->place, &b->place);
+  return out->is_target && a->storage == b->storage && a->window.dtype == b->window.dtype &&
+         address_of(a) == address_of(b) && fnzi_same_sizes(&a->window, &b->window) &&
+         fnzi_same_strides(&a->window, &b->window);
 }
 
 uint32_t fnzi_val_call_value(const fnzi_val_call *call, const fnzi_krn_array *a) {
@@ -181,9 +181,9 @@ fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffer *out) {
   if (call->code)
     FNZ_TRY(fnzi_val_scalars_put(call, out));
   for (uint32_t i = 0; i < call->ninputs; i++) {
-    fnz_geometry place = call->inputs[i].array->place;
-    place.offset = 0;
-    FNZ_TRY(put_geometry(&w, &place));
+    fnz_geometry window = call->inputs[i].array->window;
+    window.offset = 0;
+    FNZ_TRY(put_geometry(&w, &window));
     FNZ_TRY(put_layout(&w, call->inputs[i].array));
   }
   for (uint32_t k = 0; k < call->noutputs; k++) {

@@ -86,7 +86,7 @@ static fnz_status run(running *r) {
   const fnzi_stp_slots *slots = &r->compiled->exe->slots[FNZ_SIDE_INPUT];
   for (size_t i = 0; i < slots->count; i++) {
     const fnzi_krn_array *a = r->call->inputs[slots->data[i].input - r->call->ntargets].array;
-    inputs[i] = (fnz_memory){fnzi_krn_array_data(a), &a->place};
+    inputs[i] = (fnz_memory){fnzi_krn_array_data(a), &a->window};
   }
   find_outputs(r, outputs);
   if (r->call->ntargets)
@@ -141,8 +141,8 @@ typedef struct narrowed {
 
 static void narrow(const fnzi_krn_array *from, narrowed *out) {
   out->array = *from;
-  memcpy(out->sizes, from->place.sizes, from->place.rank * sizeof *out->sizes);
-  out->array.place.sizes = out->array.geometry.sizes = out->sizes;
+  memcpy(out->sizes, from->window.sizes, from->window.rank * sizeof *out->sizes);
+  out->array.window.sizes = out->array.geometry.sizes = out->sizes;
 }
 
 static fnz_status assign(fnzi_val_call *call, const fnzi_krn_array *to,
@@ -153,18 +153,18 @@ static fnz_status assign(fnzi_val_call *call, const fnzi_krn_array *to,
   narrow(to, &target);
   narrow(from, &source);
   /* In dimensions in which the target repeats one element, both have their first index only. */
-  uint32_t rank = target.array.place.rank, from_rank = source.array.place.rank;
+  uint32_t rank = target.array.window.rank, from_rank = source.array.window.rank;
   for (uint32_t d = 0; d < rank; d++) {
-    if (target.array.place.sizes[d] <= 1 || target.array.place.strides[d] != 0)
+    if (target.array.window.sizes[d] <= 1 || target.array.window.strides[d] != 0)
       continue;
     target.sizes[d] = 1;
     if (rank - d <= from_rank)
       source.sizes[from_rank - (rank - d)] = 1;
   }
-  if (fnz_geometry_numel(&target.array.place) == 0)
+  if (fnz_geometry_numel(&target.array.window) == 0)
     return FNZ_OK;
-  if (!fnzi_is_dense(&target.array.place) &&
-      fnzi_oracle_relate_self(NULL, &target.array.place, FNZI_MUCH_WORK) != FNZI_DISJOINT)
+  if (!fnzi_is_dense(&target.array.window) &&
+      fnzi_oracle_relate_self(NULL, &target.array.window, FNZI_MUCH_WORK) != FNZI_DISJOINT)
     return fnzi_fail(call->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "elements of the tensor that is written lie in one place, which only the CPU "
                      "writes; move it there");
@@ -194,10 +194,10 @@ static bool is_apart(const fnzi_krn_call *call, size_t k) {
   for (size_t i = 0; a && i < call->noutputs; i++)
     if (i != k && call->outputs[i] && fnzi_val_targets_overlap(a, call->outputs[i]))
       return true;
-  if (!a || fnzi_is_contiguous(&a->place))
+  if (!a || fnzi_is_contiguous(&a->window))
     return false;
   return a->storage->refs == 1 ||
-         fnzi_oracle_relate_self(NULL, &a->place, FNZI_MUCH_WORK) != FNZI_DISJOINT;
+         fnzi_oracle_relate_self(NULL, &a->window, FNZI_MUCH_WORK) != FNZI_DISJOINT;
 }
 
 /* Passes the target's type as the argument `dtype` if the operator has one. Without it the program

@@ -10,7 +10,7 @@ fnz_status fnzi_wrap_apply_values(fnz_wrapper *wrapper, fnzi_op_call call,
                                   size_t *first, size_t *count) {
   const fnz_request request = {call.op, call.args, call.nargs, expected,
                                wrapper->source ? wrapper->source : ""};
-  size_t capacity = expected ? nexpected : fnzi_request_room(wrapper->backend, &request);
+  size_t capacity = expected ? nexpected : fnzi_request_capacity(wrapper->backend, &request);
   fnz_handle *handles;
   FNZI_NEW(&wrapper->scratch, capacity, &handles);
   FNZ_TRY(wrapper->backend->apply(wrapper->backend->self, wrapper->ctx, &request, handles, capacity,

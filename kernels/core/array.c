@@ -128,15 +128,15 @@ static void keep_storage(fnz_context *ctx, fnzi_krn_storage *s) {
 /* --- Geometry ---------------------------------------------------------------------------- */
 /* Room for sizes, eager's strides and those in the storage. */
 static fnz_status reserve_dims(fnz_context *ctx, fnzi_krn_array *a, uint32_t rank) {
-  if (rank <= a->room)
+  if (rank <= a->capacity)
     return FNZ_OK;
   int64_t *dims = fnzi_resize(ctx, NULL, 0, 3 * (size_t)rank * sizeof *dims);
   if (!dims)
     return fnzi_no_memory(ctx);
   if (a->dims != a->few_dims)
-    fnzi_free(ctx, a->dims, 3 * (size_t)a->room * sizeof *dims);
+    fnzi_free(ctx, a->dims, 3 * (size_t)a->capacity * sizeof *dims);
   a->dims = dims;
-  a->room = rank;
+  a->capacity = rank;
   return FNZ_OK;
 }
 
@@ -150,10 +150,10 @@ static void set_windows(fnzi_krn_array *a, const fnz_geometry *g) {
   a->geometry.sizes = a->dims;
   a->geometry.strides = a->dims + rank;
   a->geometry.symbols = NULL;
-  a->place = a->geometry;
-  a->place.strides = a->dims + 2 * (size_t)rank;
-  a->place.offset = 0;
-  a->place.is_conj = a->place.is_neg = false;
+  a->window = a->geometry;
+  a->window.strides = a->dims + 2 * (size_t)rank;
+  a->window.offset = 0;
+  a->window.is_conj = a->window.is_neg = false;
 }
 
 static void set_place_strides(fnzi_krn_array *a, const fnz_geometry *g) {
@@ -166,10 +166,10 @@ static void set_place_strides(fnzi_krn_array *a, const fnz_geometry *g) {
     strides[i] = g->strides[i];
 }
 
-void fnzi_krn_array_place_as_geometry(fnzi_krn_array *a) {
+void fnzi_krn_array_window_as_geometry(fnzi_krn_array *a) {
   memcpy(a->dims + 2 * (size_t)a->geometry.rank, a->geometry.strides,
          a->geometry.rank * sizeof *a->dims);
-  a->place.offset = a->geometry.offset;
+  a->window.offset = a->geometry.offset;
 }
 
 static void open_array(fnzi_krn_array *a, fnzi_krn_stock *stock, size_t cell) {
@@ -178,7 +178,7 @@ static void open_array(fnzi_krn_array *a, fnzi_krn_stock *stock, size_t cell) {
   a->stock = stock;
   a->refs = 1;
   a->eager = false;
-  a->room = FNZI_FEW_DIMS;
+  a->capacity = FNZI_FEW_DIMS;
   a->dims = a->few_dims;
 }
 
@@ -214,10 +214,10 @@ fnz_status fnzi_krn_array_in_arena(fnzi_arena *arena, fnzi_krn_stock *stock,
   fnzi_krn_array *a = array;
   open_array(a, stock, cell);
   a->refs = FOR_EVER;
-  if (geometry->rank > a->room) {
+  if (geometry->rank > a->capacity) {
     FNZ_TRY(fnzi_arena_take(arena, 3 * (size_t)geometry->rank, sizeof *a->dims, &dims));
     a->dims = dims;
-    a->room = geometry->rank;
+    a->capacity = geometry->rank;
   }
   set_windows(a, geometry);
   set_place_strides(a, geometry);
@@ -236,7 +236,7 @@ fnz_status fnzi_krn_array_rebase(fnz_context *ctx, fnzi_krn_array *array,
   FNZ_TRY(fnzi_krn_sizes_check(ctx, g.rank, g.sizes, fnzi_dtype(g.dtype)->bytes));
   FNZ_TRY(reserve_dims(ctx, array, g.rank));
   set_windows(array, &g);
-  fnzi_krn_array_place_as_geometry(array);
+  fnzi_krn_array_window_as_geometry(array);
   array->cell = fnzi_dtype(g.dtype)->bytes;
   array->eager = true;
   return FNZ_OK;
@@ -339,7 +339,7 @@ fnz_status fnzi_krn_array_allocate(fnz_context *ctx, fnzi_krn_array *array, bool
   size_t bytes = 0;
   /* Up to the last element of a tensor of real memory; else it has no gaps. */
   int64_t low, high = fnzi_krn_array_numel(array);
-  if (array->eager && (!fnzi_extent(&array->place, &low, &high) || low < 0))
+  if (array->eager && (!fnzi_extent(&array->window, &low, &high) || low < 0))
     return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL, "the memory of a tensor leaves 63 bits");
   if (!fnzi_mul_size((size_t)high, array->cell, &bytes) || bytes >= SIZE_MAX - FNZI_KRN_ALIGNMENT)
     return fnzi_no_memory(ctx);
@@ -367,10 +367,10 @@ fnz_status fnzi_krn_storage_holds(fnz_context *ctx, const fnzi_krn_storage *stor
 fnz_status fnzi_krn_array_share(fnz_context *ctx, fnzi_krn_array *array, fnzi_krn_storage *storage,
                                 const fnz_geometry *place) {
   FNZ_TRY(fnzi_krn_storage_holds(ctx, storage, place));
-  int64_t *strides = array->dims + 2 * (size_t)array->place.rank;
+  int64_t *strides = array->dims + 2 * (size_t)array->window.rank;
   for (uint32_t i = 0; i < place->rank; i++)
     strides[i] = place->strides[i];
-  array->place.offset = fnz_geometry_numel(place) > 0 ? place->offset : 0;
+  array->window.offset = fnz_geometry_numel(place) > 0 ? place->offset : 0;
   storage->refs++;
   fnzi_krn_storage_release(ctx, array->storage);
   array->storage = storage;
@@ -382,7 +382,7 @@ void fnzi_krn_array_release(fnz_context *ctx, fnzi_krn_array *array) {
     return;
   fnzi_krn_storage_release(ctx, array->storage);
   if (array->dims != array->few_dims)
-    fnzi_free(ctx, array->dims, 3 * (size_t)array->room * sizeof *array->dims);
+    fnzi_free(ctx, array->dims, 3 * (size_t)array->capacity * sizeof *array->dims);
   fnzi_krn_stock *stock = array->stock;
   if (stock->narrays == MOST_KEPT) {
     fnzi_free(ctx, array, sizeof *array);

@@ -75,19 +75,19 @@ typedef struct fnzi_krn_storage {
 enum { FNZI_FEW_DIMS = 6 };
 
 /* A value of a backend; its handle is its address. `geometry` has the dtype, sizes and strides
- * that eager reports. `place` is where the elements lie: same dtype and sizes, but strides and
+ * that eager reports. `window` is where the elements lie: same dtype and sizes, but strides and
  * offset (in elements) into the storage, which arrays may share because values never change.
  *
  * An `eager` array is a tensor over memory: its elements lie at `geometry`, writes to its storage
  * change all arrays that share it, and its geometry may change. */
 typedef struct fnzi_krn_array {
-  fnz_geometry geometry, place;
+  fnz_geometry geometry, window;
   fnzi_krn_storage *storage; /* NULL on the meta backend, unless eager */
   size_t cell;               /* bytes of one element in the storage */
   struct fnzi_krn_stock *stock;
   struct fnzi_krn_array *next; /* in the stock */
   uint32_t refs;
-  uint32_t room; /* dimensions that `dims` is for */
+  uint32_t capacity; /* dimensions that `dims` is for */
   bool eager;
   int64_t *dims; /* sizes, eager's strides, strides in the storage */
   int64_t few_dims[3 * FNZI_FEW_DIMS];
@@ -138,13 +138,13 @@ static inline int64_t fnzi_krn_stride_bytes(int64_t stride, size_t cell) {
 }
 /* Address of the element with all indices 0. Not for arrays without storage. */
 static inline unsigned char *fnzi_krn_array_data(const fnzi_krn_array *array) {
-  return array->storage->data + (size_t)array->place.offset * array->cell;
+  return array->storage->data + (size_t)array->window.offset * array->cell;
 }
 
 /* OVERFLOW when so many cells could not be addressed, also with sizes of 0 counted as 1. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_sizes_check(fnz_context *ctx, uint32_t rank,
                                                const int64_t *sizes, size_t cell);
-/* A geometry without memory. `place` is dense: eager's strides when those are, else row-major.
+/* A geometry without memory. `window` is dense: eager's strides when those are, else row-major.
  * geometry  copied, without its symbols; OVERFLOW when the bytes leave 63 bits. */
 FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_krn_array_create(fnz_context *ctx, fnzi_krn_stock *stock,
                                                             const fnz_geometry *geometry,
@@ -159,12 +159,12 @@ FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_krn_array_allocate(fnz_context *ctx,
 /* Gives the array a window into a storage; the storage is retained. BOUNDS when it leaves it. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_array_share(fnz_context *ctx, fnzi_krn_array *array,
                                                fnzi_krn_storage *storage,
-                                               const fnz_geometry *place);
+                                               const fnz_geometry *window);
 /* The array becomes eager, with another geometry over the same storage. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_array_rebase(fnz_context *ctx, fnzi_krn_array *array,
                                                 const fnz_geometry *geometry);
-/* Sets the place to the geometry; moves no element. */
-void fnzi_krn_array_place_as_geometry(fnzi_krn_array *array);
+/* Sets the window to the geometry; moves no element. */
+void fnzi_krn_array_window_as_geometry(fnzi_krn_array *array);
 /* Ends one reference. */
 FNZI_SHARED void fnzi_krn_array_release(fnz_context *ctx, fnzi_krn_array *array);
 
@@ -378,8 +378,8 @@ FNZI_SHARED void fnzi_krn_loop_start(fnzi_krn_loop *loop, uint32_t rank, const i
 void fnzi_krn_loop_add(fnzi_krn_loop *loop, const void *data, uint32_t rank, const int64_t *sizes,
                        const int64_t *strides, size_t cell);
 static inline void fnzi_krn_loop_add_array(fnzi_krn_loop *loop, const fnzi_krn_array *a) {
-  fnzi_krn_loop_add(loop, fnzi_krn_array_data(a), a->place.rank, a->place.sizes, a->place.strides,
-                    a->cell);
+  fnzi_krn_loop_add(loop, fnzi_krn_array_data(a), a->window.rank, a->window.sizes,
+                    a->window.strides, a->cell);
 }
 /* Joins dimensions that can be, and moves the shortest strides inside; `ordered` keeps row-major
  * order. Afterwards there is at least one dimension. */

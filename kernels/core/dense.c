@@ -26,7 +26,7 @@ static fnz_status dense_window(fnzi_krn_call *call, const fnz_geometry *like, fn
 }
 
 fnz_status fnzi_krn_dense_get(fnzi_krn_call *call, const fnzi_krn_array *array, const void **out) {
-  return fnzi_krn_dense_get_as(call, array, array->place.dtype, out);
+  return fnzi_krn_dense_get_as(call, array, array->window.dtype, out);
 }
 
 fnz_status fnzi_krn_dense_get_as(fnzi_krn_call *call, const fnzi_krn_array *array, fnz_dtype dtype,
@@ -34,10 +34,10 @@ fnz_status fnzi_krn_dense_get_as(fnzi_krn_call *call, const fnzi_krn_array *arra
   fnzi_krn_window from, to;
   fnzi_krn_window_of(array, &from);
   *out = from.data;
-  if (from.dtype == dtype && fnzi_is_contiguous(&array->place))
+  if (from.dtype == dtype && fnzi_is_contiguous(&array->window))
     return FNZ_OK;
   size_t cell = from.dtype == dtype ? array->cell : fnzi_dtype(dtype)->bytes;
-  FNZ_TRY(dense_window(call, &array->place, dtype, cell, &to));
+  FNZ_TRY(dense_window(call, &array->window, dtype, cell, &to));
   *out = to.data;
   return fnzi_krn_window_assign(call, &to, &from, false);
 }
@@ -77,11 +77,11 @@ typedef struct passing {
 
 fnz_status fnzi_krn_round_input(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   bool is_half = dtype == FNZ_F16 || dtype == FNZ_BF16;
   passing *copy;
   fnz_arg *args;
-  if (!is_half || self->place.dtype == dtype)
+  if (!is_half || self->window.dtype == dtype)
     return FNZ_OK;
   FNZI_NEW(&call->scratch, 1, &copy);
   FNZI_NEW(&call->scratch, call->op->nparams, &args);
@@ -92,7 +92,7 @@ fnz_status fnzi_krn_round_input(fnzi_krn_call *call) {
   copy->array.geometry.dtype = dtype;
   copy->array.geometry.strides = copy->strides;
   copy->array.geometry.offset = 0;
-  copy->array.place = copy->array.geometry;
+  copy->array.window = copy->array.geometry;
   copy->storage = (fnzi_krn_storage){.refs = 1, .data = (unsigned char *)(uintptr_t)data};
   copy->storage.bytes = (size_t)fnzi_krn_array_numel(self) * copy->array.cell;
   copy->array.storage = &copy->storage;
@@ -123,10 +123,10 @@ static fnz_status result_of(fnzi_krn_call *call, const fnzi_krn_array *array, fn
                             void **out) {
   struct fnzi_krn_pending_result *result;
   *out = fnzi_krn_array_data(array);
-  if (array->place.dtype == dtype && fnzi_is_contiguous(&array->place))
+  if (array->window.dtype == dtype && fnzi_is_contiguous(&array->window))
     return FNZ_OK;
   FNZI_NEW(&call->scratch, 1, &result);
-  FNZ_TRY(dense_window(call, &array->place, dtype, fnzi_dtype(dtype)->bytes, &result->data));
+  FNZ_TRY(dense_window(call, &array->window, dtype, fnzi_dtype(dtype)->bytes, &result->data));
   result->array = array;
   result->next = call->pending;
   call->pending = result;
@@ -142,7 +142,7 @@ fnz_status fnzi_krn_result_get_as(fnzi_krn_call *call, size_t k, fnz_dtype dtype
 /* Finds the array with its channels behind the `spatial` last dimensions. */
 static fnz_status dense_permute(fnzi_krn_call *call, const fnzi_krn_array *array, uint32_t spatial,
                                 const fnzi_krn_array **out) {
-  const fnz_geometry *from = &array->place;
+  const fnz_geometry *from = &array->window;
   uint32_t channels = from->rank - 1 - spatial;
   int64_t *sizes, *strides;
   fnzi_krn_array *permuted;
@@ -154,7 +154,7 @@ static fnz_status dense_permute(fnzi_krn_call *call, const fnzi_krn_array *array
     sizes[d] = from->sizes[of], strides[d] = from->strides[of];
   }
   *permuted = *array;
-  permuted->place.sizes = sizes, permuted->place.strides = strides;
+  permuted->window.sizes = sizes, permuted->window.strides = strides;
   *out = permuted;
   return FNZ_OK;
 }

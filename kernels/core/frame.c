@@ -53,7 +53,7 @@ static fnz_memory memory_of(const fnz_frame *frame, const fnzi_krn_array *array)
   if (l)
     return (fnz_memory){l->data, &l->geometry};
   bool has_data = array && frame->call->has_data && array->storage;
-  return (fnz_memory){has_data ? fnzi_krn_array_data(array) : NULL, array ? &array->place : NULL};
+  return (fnz_memory){has_data ? fnzi_krn_array_data(array) : NULL, array ? &array->window : NULL};
 }
 
 fnz_memory fnz_frame_tensor(const fnz_frame *frame, const fnz_arg *arg) {
@@ -108,9 +108,9 @@ static fnz_status add_lent(fnz_frame *frame, const fnzi_krn_array *array, const 
   lent *l;
   int64_t *strides;
   FNZI_NEW(&frame->call->scratch, 1, &l);
-  FNZI_NEW(&frame->call->scratch, array->place.rank, &strides);
-  fnzi_contiguous_strides(array->place.sizes, array->place.rank, strides);
-  *l = (lent){frame->lents, array, array->place, (void *)(uintptr_t)data, goes_back};
+  FNZI_NEW(&frame->call->scratch, array->window.rank, &strides);
+  fnzi_contiguous_strides(array->window.sizes, array->window.rank, strides);
+  *l = (lent){frame->lents, array, array->window, (void *)(uintptr_t)data, goes_back};
   l->geometry.strides = strides;
   l->geometry.offset = 0;
   frame->lents = l;
@@ -124,16 +124,16 @@ static fnz_status lend(fnz_frame *frame) {
     FNZI_EACH_ARG(each, &call->args[i], 1) {
       const fnzi_krn_array *array = fnzi_krn_arg_array(each.arg);
       const void *data;
-      if (!array || fnzi_is_contiguous(&array->place) || find_lent(frame, array))
+      if (!array || fnzi_is_contiguous(&array->window) || find_lent(frame, array))
         continue;
       FNZ_TRY(fnzi_krn_dense_get(call, array, &data));
       FNZ_TRY(add_lent(frame, array, data, call->op->params[i].is_write));
     }
   for (size_t k = 0; k < call->noutputs; k++) {
     void *data;
-    if (!call->outputs[k] || fnzi_is_contiguous(&call->outputs[k]->place))
+    if (!call->outputs[k] || fnzi_is_contiguous(&call->outputs[k]->window))
       continue;
-    FNZ_TRY(fnzi_krn_result_get_as(call, k, call->outputs[k]->place.dtype, &data));
+    FNZ_TRY(fnzi_krn_result_get_as(call, k, call->outputs[k]->window.dtype, &data));
     FNZ_TRY(add_lent(frame, call->outputs[k], data, false));
   }
   return FNZ_OK;

@@ -4,7 +4,7 @@
 #include "kernels/core/float8.h"
 
 void fnzi_krn_window_of(const fnzi_krn_array *array, fnzi_krn_window *out) {
-  const fnz_geometry *g = &array->place;
+  const fnz_geometry *g = &array->window;
   out->dtype = g->dtype;
   out->rank = g->rank;
   out->cell = array->cell;
@@ -114,7 +114,7 @@ fnz_status fnzi_krn_window_item(fnzi_krn_call *call, const fnz_arg *value, fnz_d
   fnz_arg number = {.tag = FNZ_ARG_FLOAT}, parts[2] = {number, number};
   if (!a)
     return fnzi_krn_window_argument(call, value, dtype, room, out);
-  fnz_dtype from = a->place.dtype;
+  fnz_dtype from = a->window.dtype;
   if (!fnzi_krn_can_convert(dtype, from) ||
       (call->record && fnzi_is_complex(from) && !fnzi_is_complex(dtype)))
     return fnzi_krn_refuse_conversion(call, dtype, from);
@@ -203,8 +203,8 @@ fnz_status fnzi_krn_array_fill(fnzi_krn_call *call, const fnzi_krn_array *to,
 
 fnz_status fnzi_krn_result_take(fnzi_krn_call *call, size_t k, const fnzi_krn_array *from) {
   fnzi_krn_array *out = call->outputs[k];
-  if (out->place.dtype == from->place.dtype && fnzi_same_sizes(&out->place, &from->place))
-    return fnzi_krn_array_share(call->ctx, out, from->storage, &from->place);
+  if (out->window.dtype == from->window.dtype && fnzi_same_sizes(&out->window, &from->window))
+    return fnzi_krn_array_share(call->ctx, out, from->storage, &from->window);
   if (!out->storage)
     FNZ_TRY(fnzi_krn_array_allocate(call->ctx, out, false));
   fnzi_krn_window target, source;

@@ -279,7 +279,7 @@ static void attention_tile(const void *user, int64_t index, int lane) {
 static fnz_status open_side(fnzi_krn_call *call, attention *a, size_t i, side *s) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, i);
   const fnz_geometry *g = &x->geometry;
-  const int64_t *own = x->place.strides, height = g->sizes[g->rank - 2];
+  const int64_t *own = x->window.strides, height = g->sizes[g->rank - 2];
   int64_t strides[FNZ_MAX_RANK];
   bool is_half = g->dtype == FNZ_BF16 || g->dtype == FNZ_F16;
   bool by_library = a->dtype == FNZ_F64 || !fnzi_rows_best()->panels;

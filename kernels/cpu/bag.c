@@ -94,11 +94,11 @@ static fnz_status check_bags(const fnzi_krn_call *call, const bags *o) {
 
 /* Results that only the backward reads: `values` if the result has `count` elements, else zeros. */
 static fnz_status give_kept(fnzi_krn_call *call, size_t k, const int64_t *values, int64_t count) {
-  int64_t room = fnzi_krn_array_numel(call->outputs[k]);
+  int64_t capacity = fnzi_krn_array_numel(call->outputs[k]);
   void *out;
   FNZ_TRY(fnzi_krn_result_get_as(call, k, FNZ_I64, &out));
-  for (int64_t i = 0; i < room; i++)
-    ((int64_t *)out)[i] = values && room == count ? values[i] : 0;
+  for (int64_t i = 0; i < capacity; i++)
+    ((int64_t *)out)[i] = values && capacity == count ? values[i] : 0;
   return FNZ_OK;
 }
 
@@ -155,9 +155,9 @@ static fnz_status bag_record(recording *t, const char *name, int64_t count, uint
 /* As give_kept(), by a formula of so many numbers. */
 static fnz_status record_kept(recording *t, size_t k, const char *name, int64_t count) {
   const fnz_arg zero = {.tag = FNZ_ARG_INT};
-  int64_t room = fnzi_krn_array_numel(t->call->outputs[k]);
+  int64_t capacity = fnzi_krn_array_numel(t->call->outputs[k]);
   void *out;
-  if (!name || room != count)
+  if (!name || capacity != count)
     return fnzi_krn_array_fill(t->call, t->call->outputs[k], &zero);
   FNZ_TRY(fnzi_krn_result_get_as(t->call, k, FNZ_I64, &out));
   fnzi_krn_window_dense(&t->windows[2], FNZ_I64, 1, &count, out);

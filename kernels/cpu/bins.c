@@ -209,13 +209,13 @@ static void bins_split(const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *fracti
 /* Floats without gaps, in the order in which the results lie too. */
 static bool split_as_they_lie(const fnzi_krn_call *call, int64_t count) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
-  const fnz_geometry *x = &self->place;
+  const fnz_geometry *x = &self->window;
   const fnzi_cpu_reals from = {(const void *)fnzi_krn_array_data(self), NULL};
   const fnzi_cpu_reals_out to = {(void *)fnzi_krn_array_data(call->outputs[0]), NULL};
   if (x->dtype != FNZ_F32 || !fnzi_is_dense(x))
     return false;
   for (int k = 0; k < 2; k++) {
-    const fnz_geometry *y = &call->outputs[k]->place;
+    const fnz_geometry *y = &call->outputs[k]->window;
     if (y->dtype != (k ? FNZ_I32 : FNZ_F32) ||
         (x->rank && memcmp(x->strides, y->strides, x->rank * sizeof *x->strides) != 0))
       return false;

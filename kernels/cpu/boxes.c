@@ -104,7 +104,7 @@ typedef struct regions {
   bool aligned;
   int64_t ratio;    /* places per bin each way; not positive: as many as elements */
   struct tap *taps; /* per lane: those down, then those across */
-  int64_t room[2];
+  int64_t taps_each[2];
   /* roi_pool */
   int32_t *argmax;
 } regions;
@@ -276,7 +276,8 @@ static void align_region(const void *user, int64_t roi, int lane) {
   const regions *r = user;
   const fnzi_cpu_reals y = fnzi_cpu_reals_read(&r->y);
   const span v = span_of(r, roi, 0), h = span_of(r, roi, 1);
-  tap *down = r->taps + (int64_t)lane * (r->room[0] + r->room[1]), *across = down + r->room[0];
+  tap *down = r->taps + (int64_t)lane * (r->taps_each[0] + r->taps_each[1]),
+      *across = down + r->taps_each[0];
   int64_t size = r->m.channels * r->m.out[0] * r->m.out[1], to = roi * size;
   int64_t all = v.places * h.places;
   fill_taps(r, &v, 0, down);
@@ -302,9 +303,10 @@ fnz_status fnzi_kernel_roi_align(fnzi_krn_call *call) {
         return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT,
                                     "region %lld has %lld places in each bin, more than fit",
                                     (long long)roi, (long long)s.places);
-      r.room[axis] = taps > r.room[axis] ? taps : r.room[axis];
+      r.taps_each[axis] = taps > r.taps_each[axis] ? taps : r.taps_each[axis];
     }
-  FNZI_NEW(&call->scratch, (size_t)(r.room[0] + r.room[1]) * (size_t)fnzi_cpu_lanes(call), &r.taps);
+  FNZI_NEW(&call->scratch, (size_t)(r.taps_each[0] + r.taps_each[1]) * (size_t)fnzi_cpu_lanes(call),
+           &r.taps);
   fnzi_cpu_rows_each(call, r.m.count, align_region, &r);
   return FNZ_OK;
 }

@@ -25,12 +25,12 @@ fnz_status fnzi_kernel_combinations(fnzi_krn_call *call) {
   if (fnzi_krn_array_numel(out) == 0)
     return FNZ_OK;
   FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 0), &from));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, out->place.dtype, &to));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, out->window.dtype, &to));
   if (call->record) {
     const int64_t count = fnzi_krn_array_numel(out), integers[] = {n, r, again};
     fnzi_cpu_recording t = {.f = {.nwindows = 0}};
-    fnzi_cpu_record_window(&t, out->place.dtype, n, from);
-    fnzi_cpu_record_window(&t, out->place.dtype, count, to);
+    fnzi_cpu_record_window(&t, out->window.dtype, n, from);
+    fnzi_cpu_record_window(&t, out->window.dtype, count, to);
     fnzi_cpu_record_integers(&t, integers, sizeof integers);
     return fnzi_cpu_record(call, &t, "taken", count);
   }
@@ -38,7 +38,7 @@ fnz_status fnzi_kernel_combinations(fnzi_krn_call *call) {
   for (int64_t k = 0; k < r; k++)
     places[k] = again ? 0 : k;
   unsigned char *at = to;
-  for (int64_t i = 0; i < out->place.sizes[0]; i++) {
+  for (int64_t i = 0; i < out->window.sizes[0]; i++) {
     for (int64_t k = 0; k < r; k++, at += out->cell)
       memcpy(at, (const unsigned char *)from + (size_t)places[k] * out->cell, out->cell);
     next_places(places, r, n, again);

@@ -27,7 +27,7 @@ typedef struct run {
   part part[FNZI_CONV_PARTS];
   int64_t parts;
   bool by_channels; /* else by rows */
-  fnzi_cpu_conv_bytes room;
+  fnzi_cpu_conv_bytes needs;
   const float *x, *weight, *bias;
   float *y;
   int64_t weight_part; /* elements */
@@ -120,9 +120,9 @@ static fnz_status find_parts(fnzi_krn_call *call, run *r, bool has_bias, bool *d
     FNZ_TRY(find_part(call, r, k, has_bias));
     const fnzi_cpu_conv_plan *plan = r->part[k].plan;
     *done = plan && fnzi_cpu_conv_plan_shares_weight(plan, r->part[0].plan);
-    const fnzi_cpu_conv_bytes room = *done ? fnzi_cpu_conv_plan_bytes(plan) : r->room;
-    r->room.weight = room.weight;
-    r->room.scratch = room.scratch > r->room.scratch ? room.scratch : r->room.scratch;
+    const fnzi_cpu_conv_bytes more = *done ? fnzi_cpu_conv_plan_bytes(plan) : r->needs;
+    r->needs.weight = more.weight;
+    r->needs.scratch = more.scratch > r->needs.scratch ? more.scratch : r->needs.scratch;
   }
   return FNZ_OK;
 }
@@ -145,7 +145,7 @@ static void order_weight(const void *user, int64_t k, int lane) {
   const run *r = user;
   note(r, lane,
        fnzi_cpu_conv_plan_weight(r->part[k].plan, r->weight + k * r->weight_part,
-                                 r->weight_room + (size_t)k * r->room.weight,
+                                 r->weight_room + (size_t)k * r->needs.weight,
                                  lane_scratch(r, lane)));
 }
 
@@ -154,14 +154,14 @@ static void conv_parts_convolve(const void *user, int64_t at, int lane) {
   const fnzi_meta_conv *c = r->conv;
   int64_t sample = at / r->parts, k = at % r->parts, weight = r->by_channels ? k : 0;
   unsigned char *scratch = lane_scratch(r, lane);
-  void *room = scratch + r->room.scratch;
+  void *room = scratch + r->needs.scratch;
   const float *channels = room;
   float *y = r->y + sample * c->out_channels * fnzi_cpu_volume(c->out) + r->part[k].y;
   fnzi_cpu_conv_operands o = {.y = r->y_bytes ? room : y};
   o.x = r->x + sample * c->in_channels * fnzi_cpu_volume(c->in) + r->part[k].x;
   o.weight = r->weight + weight * r->weight_part;
-  if (r->room.weight)
-    o.weight = r->weight_room + (size_t)weight * r->room.weight;
+  if (r->needs.weight)
+    o.weight = r->weight_room + (size_t)weight * r->needs.weight;
   if (r->bias)
     o.bias = r->bias + (r->by_channels ? r->part[k].y : 0);
   note(r, lane, fnzi_cpu_conv_plan_run(r->part[k].plan, &o, scratch, lane));
@@ -180,22 +180,22 @@ static bool measure(run *r, size_t lanes, bool keeps, size_t *total) {
   int64_t cells = r->conv->out_channels / r->parts * fnzi_cpu_volume(r->conv->out);
   size_t weight, lane;
   r->y_bytes = r->by_channels && r->parts > 1 ? (size_t)cells * sizeof *r->y : 0;
-  return whole_lines(&r->room.weight) && whole_lines(&r->room.scratch) &&
-         whole_lines(&r->y_bytes) && fnzi_add_size(r->y_bytes, r->room.scratch, &r->lane_bytes) &&
-         fnzi_mul_size(keeps ? 0 : (size_t)weights_of(r), r->room.weight, &weight) &&
+  return whole_lines(&r->needs.weight) && whole_lines(&r->needs.scratch) &&
+         whole_lines(&r->y_bytes) && fnzi_add_size(r->y_bytes, r->needs.scratch, &r->lane_bytes) &&
+         fnzi_mul_size(keeps ? 0 : (size_t)weights_of(r), r->needs.weight, &weight) &&
          fnzi_mul_size(lanes, r->lane_bytes, &lane) && fnzi_add_size(weight, lane, total);
 }
 
 static void run_all(const fnzi_krn_call *call, const run *r) {
   int64_t cells = conv_parts_weight_of(r->conv) / r->parts * conv_parts_places(r->conv);
-  if (r->room.weight && !r->has_weight)
+  if (r->needs.weight && !r->has_weight)
     fnzi_cpu_rows_spread(call, weights_of(r), cells, order_weight, r);
   fnzi_cpu_rows_spread(call, r->conv->batch * r->parts, cells, conv_parts_convolve, r);
 }
 
 static fnz_status conv_parts_run_in(fnzi_krn_call *call, run *r) {
   size_t total, lanes = (size_t)fnzi_cpu_lanes(call);
-  bool keeps = r->room.weight && fnzi_cpu_conv_keeps_weight(call);
+  bool keeps = r->needs.weight && fnzi_cpu_conv_keeps_weight(call);
   fnzi_krn_storage *memory;
   if (!measure(r, lanes, keeps, &total))
     return fnzi_no_memory(call->ctx);
@@ -204,7 +204,7 @@ static fnz_status conv_parts_run_in(fnzi_krn_call *call, run *r) {
   void *kept = NULL;
   size_t bytes = 0;
   fnz_status status = FNZ_OK;
-  if (keeps && !fnzi_mul_size((size_t)weights_of(r), r->room.weight, &bytes))
+  if (keeps && !fnzi_mul_size((size_t)weights_of(r), r->needs.weight, &bytes))
     status = fnzi_no_memory(call->ctx);
   else if (keeps)
     status = fnzi_cpu_conv_weight_ordered(call, bytes, &kept, &r->has_weight);
@@ -213,7 +213,7 @@ static fnz_status conv_parts_run_in(fnzi_krn_call *call, run *r) {
     return status;
   }
   r->weight_room = keeps ? kept : memory->data;
-  r->lane_room = memory->data + (keeps ? 0 : (size_t)weights_of(r) * r->room.weight);
+  r->lane_room = memory->data + (keeps ? 0 : (size_t)weights_of(r) * r->needs.weight);
   run_all(call, r);
   fnzi_krn_storage_release(call->ctx, memory);
   for (size_t i = 0; i < lanes && status == FNZ_OK; i++)

@@ -58,7 +58,7 @@ static fnz_status create_record(fnzi_krn_call *call, const char *name, fnz_dtype
 
 fnz_status fnzi_kernel_arange(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
-  const fnz_dtype own = out->place.dtype;
+  const fnz_dtype own = out->window.dtype;
   const bool is_half = own == FNZ_F16 || own == FNZ_BF16;
   fnz_dtype dtype = fnzi_is_integer(own)                            ? FNZ_I64
                     : is_half && call->row->mode == FNZI_MODE_range ? FNZ_F32
@@ -93,8 +93,8 @@ static double create_part_of(const fnz_arg *number, int64_t part) {
 fnz_status fnzi_kernel_linspace(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
   const fnz_arg *start = fnzi_krn_named(call, "start"), *end = fnzi_krn_named(call, "end");
-  bool is_complex = fnzi_is_complex(out->place.dtype);
-  bool is_single = out->place.dtype == FNZ_F32 || out->place.dtype == FNZ_C64;
+  bool is_complex = fnzi_is_complex(out->window.dtype);
+  bool is_single = out->window.dtype == FNZ_F32 || out->window.dtype == FNZ_C64;
   int64_t parts = is_complex ? 2 : 1, count = fnzi_krn_array_numel(out);
   fnz_dtype real = is_single ? FNZ_F32 : FNZ_F64, paired = is_single ? FNZ_C64 : FNZ_C128;
   void *data;
@@ -126,7 +126,7 @@ static double create_rounded(fnz_dtype dtype, double v) {
 }
 
 fnz_status fnzi_kernel_logspace(fnzi_krn_call *call) {
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   int64_t count = fnzi_krn_array_numel(call->outputs[0]);
   double ends[] = {fnzi_krn_named_float(call, "start", 0), fnzi_krn_named_float(call, "end", 0), 0,
                    fnzi_krn_named_float(call, "base", 10)};

@@ -160,7 +160,7 @@ fnz_status fnzi_kernel_cdist(fnzi_krn_call *call) {
   const fnz_geometry *out = &call->outputs[0]->geometry;
   fnz_dtype dtype = fnzi_cpu_real_dtype(out->dtype);
   int64_t sizes_a[FNZ_MAX_RANK], sizes_b[FNZ_MAX_RANK], numel = fnz_geometry_numel(out);
-  points p = {.length = a->place.sizes[a->place.rank - 1],
+  points p = {.length = a->window.sizes[a->window.rank - 1],
               .order = fnzi_krn_named_float(call, "p", 2)};
   fnzi_cpu_reals_out y;
   if (!numel)
@@ -187,18 +187,18 @@ fnz_status fnzi_kernel_cdist(fnzi_krn_call *call) {
 fnz_status fnzi_kernel_pdist(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = fnzi_cpu_real_dtype(self->geometry.dtype);
-  points p = {.length = self->place.sizes[1], .order = fnzi_krn_named_float(call, "p", 2)};
+  points p = {.length = self->window.sizes[1], .order = fnzi_krn_named_float(call, "p", 2)};
   fnzi_cpu_reals_out y;
   FNZ_TRY(fnzi_cpu_reals_open(call, self, dtype, &p.a));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   if (call->record)
-    return distance_record(call, "pair_distance", &p, (int64_t[]){self->place.sizes[0], 0}, &y,
-                           (const int64_t[]){p.length, self->place.sizes[0], 0});
+    return distance_record(call, "pair_distance", &p, (int64_t[]){self->window.sizes[0], 0}, &y,
+                           (const int64_t[]){p.length, self->window.sizes[0], 0});
   if (is_quick(&p))
-    return run_pairs(call, &p, self->place.sizes[0], &y);
+    return run_pairs(call, &p, self->window.sizes[0], &y);
   int64_t at = 0;
-  for (int64_t i = 0; i < self->place.sizes[0]; i++)
-    for (int64_t k = i + 1; k < self->place.sizes[0]; k++)
+  for (int64_t i = 0; i < self->window.sizes[0]; i++)
+    for (int64_t k = i + 1; k < self->window.sizes[0]; k++)
       fnzi_cpu_real_put(&y, at++,
                         distance(&p.a, &p.a, i * p.length, k * p.length, p.length, p.order));
   return FNZ_OK;

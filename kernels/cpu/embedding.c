@@ -23,8 +23,8 @@ fnz_status fnzi_kernel_embedding(fnzi_krn_call *call) {
     p.picks[0].stride = p.from.strides[0];
     fnzi_krn_window_select(&p.from, 0, 0);
     fnzi_krn_window_of(indices, places);
-    for (uint32_t i = indices->place.rank; i-- > 0;)
-      fnzi_krn_window_insert(&p.from, 0, indices->place.sizes[i], 0);
+    for (uint32_t i = indices->window.rank; i-- > 0;)
+      fnzi_krn_window_insert(&p.from, 0, indices->window.sizes[i], 0);
     fnzi_krn_window_insert(places, places->rank, p.to.sizes[p.to.rank - 1], 0);
     return call->record->pick(call->record->user, &p);
   }
@@ -43,8 +43,8 @@ fnz_status fnzi_kernel_embedding(fnzi_krn_call *call) {
 fnz_status fnzi_kernel_one_hot(fnzi_krn_call *call) {
   const fnz_arg zero = {.tag = FNZ_ARG_INT}, one = {.tag = FNZ_ARG_INT, .u.i = 1};
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
-  const uint32_t last = x->place.rank;
-  int64_t classes = call->outputs[0]->place.sizes[last], count = fnzi_krn_array_numel(x);
+  const uint32_t last = x->window.rank;
+  int64_t classes = call->outputs[0]->window.sizes[last], count = fnzi_krn_array_numel(x);
   const void *picks;
   void *out;
   if (call->record) { /* ones at places among zeros: the places of each row are its own */

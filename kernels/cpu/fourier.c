@@ -35,7 +35,7 @@ typedef struct lines {
   double scale;
   const double *roots; /* of `length`, where is_even */
   fnzi_cpu_fft_plan plan;
-  int64_t lanes, room; /* room: doubles of a block's real or imaginary parts */
+  int64_t lanes, span; /* room: doubles of a block's real or imaginary parts */
   double *memory;      /* of each thread: two blocks */
 } lines;
 
@@ -139,8 +139,8 @@ static void transform_block(const void *user, int64_t i, int thread) {
   const lines *l = user;
   int64_t from[FNZI_FFT_LANES], to[FNZI_FFT_LANES], first = i * l->lanes;
   int64_t used = l->count - first < l->lanes ? l->count - first : l->lanes;
-  double *memory = l->memory + (int64_t)thread * 4 * l->room;
-  block x = {memory, memory + l->room}, y = {memory + 2 * l->room, memory + 3 * l->room};
+  double *memory = l->memory + (int64_t)thread * 4 * l->span;
+  block x = {memory, memory + l->span}, y = {memory + 2 * l->span, memory + 3 * l->span};
   for (int64_t q = 0; q < l->lanes; q++)
     lines_start(l, first + (q < used ? q : 0), &from[q], &to[q]);
   if (l->kind == COMPLEX)
@@ -210,9 +210,9 @@ static fnz_status lines_plan(fnzi_krn_call *call, lines *l, uint32_t rank, const
   bool are_rows = l->plan.twiddles && l->from_step <= 2 && l->to_step <= 2;
   bool are_near = points <= (are_rows ? NEAR_ROWS : NEAR_POINTS);
   l->lanes = l->count >= WORTH_LANES && are_near ? FNZI_FFT_LANES : 1;
-  l->room = (points * l->lanes + APART) / LINE * LINE + LINE;
-  int64_t rooms = 4 * l->room * fnzi_cpu_lanes(call) + LINE;
-  FNZ_TRY(fnzi_krn_scratch_take(call, rooms, sizeof(double), &memory));
+  l->span = (points * l->lanes + APART) / LINE * LINE + LINE;
+  int64_t doubles = 4 * l->span * fnzi_cpu_lanes(call) + LINE;
+  FNZ_TRY(fnzi_krn_scratch_take(call, doubles, sizeof(double), &memory));
   l->memory = (double *)memory + (LINE - (int64_t)((uintptr_t)memory / sizeof(double) % LINE));
   return FNZ_OK;
 }
@@ -251,7 +251,7 @@ typedef struct work {
 } work;
 
 static ends ends_of_array(const fnzi_krn_array *a) {
-  return ends_of(a->place.dtype, a->place.rank, a->place.strides, fnzi_krn_array_data(a));
+  return ends_of(a->window.dtype, a->window.rank, a->window.strides, fnzi_krn_array_data(a));
 }
 
 /* If there is something between, with room for complex doubles of an image. Rows of a power of two
@@ -336,7 +336,7 @@ fnz_status fnzi_kernel_fourier(fnzi_krn_call *call) {
     return FNZ_OK;
   if (w.asked.count == 0)
     return fnzi_krn_array_assign(call, out, self);
-  FNZ_TRY(open_work(call, self->place.sizes, &w));
+  FNZ_TRY(open_work(call, self->window.sizes, &w));
   FNZ_TRY(add_complex(call, &w, w.asked.count, is_inverse));
   run_work(call, &w);
   return FNZ_OK;
@@ -349,9 +349,10 @@ fnz_status fnzi_kernel_fourier_of_real(fnzi_krn_call *call) {
   FNZ_TRY(ask(call, &self->geometry, &w.asked));
   if (fnzi_krn_array_numel(out) == 0)
     return FNZ_OK;
-  FNZ_TRY(open_work(call, out->place.sizes, &w));
+  FNZ_TRY(open_work(call, out->window.sizes, &w));
   uint32_t last = w.asked.dims[w.asked.count - 1];
-  lines l = {.kind = OF_REAL, .length = self->place.sizes[last], .written = out->place.sizes[last]};
+  lines l = {
+      .kind = OF_REAL, .length = self->window.sizes[last], .written = out->window.sizes[last]};
   FNZ_TRY(add_step(call, &w, l, w.asked.count - 1));
   FNZ_TRY(add_complex(call, &w, w.asked.count - 1, false));
   run_work(call, &w);
@@ -365,10 +366,10 @@ fnz_status fnzi_kernel_fourier_to_real(fnzi_krn_call *call) {
   FNZ_TRY(ask(call, &out->geometry, &w.asked));
   if (fnzi_krn_array_numel(out) == 0)
     return FNZ_OK;
-  FNZ_TRY(open_work(call, self->place.sizes, &w));
+  FNZ_TRY(open_work(call, self->window.sizes, &w));
   FNZ_TRY(add_complex(call, &w, w.asked.count - 1, true));
   uint32_t last = w.asked.dims[w.asked.count - 1];
-  lines l = {.kind = TO_REAL, .is_inverse = true, .length = out->place.sizes[last]};
+  lines l = {.kind = TO_REAL, .is_inverse = true, .length = out->window.sizes[last]};
   FNZ_TRY(add_step(call, &w, l, w.asked.count - 1));
   run_work(call, &w);
   return FNZ_OK;

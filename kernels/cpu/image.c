@@ -23,7 +23,7 @@ static fnz_status open_cells(fnzi_krn_call *call, cells *out) {
   const void *from;
   void *to;
   FNZ_TRY(fnzi_krn_dense_get(call, self, &from));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, self->place.dtype, &to));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, self->window.dtype, &to));
   *out = (cells){from, to, self->cell, fnzi_krn_array_numel(self),
                  fnzi_krn_array_numel(call->outputs[0])};
   return FNZ_OK;
@@ -32,7 +32,7 @@ static fnz_status open_cells(fnzi_krn_call *call, cells *out) {
 /* The formula of each element, recorded. */
 static fnz_status image_record(fnzi_krn_call *call, const cells *c, const char *name,
                                const int64_t *integers, size_t bytes) {
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   fnzi_cpu_recording t = {.f = {.nwindows = 0}};
   fnzi_cpu_record_window(&t, dtype, c->have, c->from);
   fnzi_cpu_record_window(&t, dtype, c->count, c->to);
@@ -169,7 +169,7 @@ fnz_status fnzi_kernel_col2im(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_dense_get(call, self, &data));
   FNZ_TRY(fnzi_krn_array_fill(call, out, &zero));
   const int64_t sizes[] = {c.batch, c.channels, c.kernel[0], c.kernel[1], c.places[0], c.places[1]};
-  fnzi_krn_window_dense(&columns, self->place.dtype, 6, sizes, data);
+  fnzi_krn_window_dense(&columns, self->window.dtype, 6, sizes, data);
   fnzi_krn_window_of(out, &image);
   if (!c.batched)
     fnzi_krn_window_insert(&image, 0, 1, 0);

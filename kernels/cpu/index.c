@@ -12,10 +12,10 @@ typedef struct walk {
 } walk;
 
 static void cut_self(walk *w, const fnzi_krn_array *self) {
-  uint32_t rank = self->place.rank;
+  uint32_t rank = self->window.rank;
   fnzi_krn_window_of(self, &w->self);
   for (uint32_t i = rank; i-- > 0;) {
-    w->self_strides[i] = fnzi_krn_stride_bytes(self->place.strides[i], self->cell);
+    w->self_strides[i] = fnzi_krn_stride_bytes(self->window.strides[i], self->cell);
     if (w->places.values[i])
       fnzi_krn_window_select(&w->self, i, 0);
   }
@@ -62,13 +62,13 @@ static fnz_status find_shape(const fnzi_krn_call *call, const fnzi_krn_array *se
 /* An index, over the space of `w`. */
 static void spread_index(const fnzi_meta_places *places, const fnzi_krn_window *w,
                          const fnzi_krn_array *index, fnzi_krn_window *out) {
-  uint32_t at = places->first + places->rank - index->place.rank;
+  uint32_t at = places->first + places->rank - index->window.rank;
   fnzi_krn_window_of(index, out);
   for (uint32_t i = 0; i < w->rank; i++) {
     uint32_t d = i - at;
-    bool moves = i >= at && d < index->place.rank && index->place.sizes[d] != 1;
+    bool moves = i >= at && d < index->window.rank && index->window.sizes[d] != 1;
     out->sizes[i] = w->sizes[i];
-    out->strides[i] = moves ? index->place.strides[d] : 0;
+    out->strides[i] = moves ? index->window.strides[d] : 0;
   }
   out->rank = w->rank;
 }
@@ -94,7 +94,7 @@ static fnz_status index_record_places(fnzi_krn_call *call, const fnzi_krn_array 
       return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "more than %d indices at once",
                                   (int)FNZI_KRN_PICKS);
     *pick = (fnzi_krn_pick){
-        .size = self->place.sizes[i], .stride = self->place.strides[i], .wraps = true};
+        .size = self->window.sizes[i], .stride = self->window.strides[i], .wraps = true};
     spread_index(places, &space, index, &pick->index);
   }
   p->to = p->into ? space : *other;
@@ -129,12 +129,12 @@ static bool are_rows(const fnzi_krn_window *from, const fnzi_krn_window *to) {
 static bool picks_rows(const walk *w, const fnzi_krn_array *self, const fnzi_krn_array *out,
                        fnzi_cpu_picked *rows) {
   uint32_t indexed = 0, dim = 0;
-  for (uint32_t d = 0; d < self->place.rank; d++)
+  for (uint32_t d = 0; d < self->window.rank; d++)
     if (w->places.values[d]) {
       indexed++;
       dim = d;
     }
-  if (indexed != 1 || w->places.first != 0 || !fnzi_is_contiguous(&out->place) ||
+  if (indexed != 1 || w->places.first != 0 || !fnzi_is_contiguous(&out->window) ||
       !are_rows(&w->self, &w->other))
     return false;
   *rows =
@@ -150,7 +150,7 @@ static fnz_status place_elements(fnzi_krn_call *call, const walk *w, const fnzi_
   const fnzi_meta_places *places = &w->places;
   int64_t *bytes, step = sizeof *bytes / sizeof(int64_t);
   FNZI_NEW(&call->scratch, places->count, &bytes);
-  for (uint32_t d = 0; d < self->place.rank; d++)
+  for (uint32_t d = 0; d < self->window.rank; d++)
     for (int64_t k = 0; places->values[d] && k < places->count; k++)
       bytes[k] += places->values[d][k] * w->self_strides[d];
   *out = (fnzi_cpu_placed){.self = w->self, .other = *other, .step = 1};
@@ -244,7 +244,7 @@ static fnz_status add_blocks(fnzi_krn_call *call, const adder *a, const fnzi_krn
 }
 
 static fnz_status record_index_put(fnzi_krn_call *call, const fnzi_krn_array *out, bool adds) {
-  fnzi_krn_picking p = {.into = true, .row = adds ? "add" : NULL, .wide = out->place.dtype};
+  fnzi_krn_picking p = {.into = true, .row = adds ? "add" : NULL, .wide = out->window.dtype};
   fnzi_krn_window values;
   walk w;
   FNZ_TRY(find_shape(call, out, &w.places));
@@ -270,14 +270,14 @@ fnz_status fnzi_kernel_index_put(fnzi_krn_call *call) {
   from = w.other;
   const adder a = find_adder(&to, &from);
   const bool are_long = lies_in_one_piece(&to) && index_bytes_of(&to) >= LONG;
-  if (!is_empty(&w) && values.dtype == out->place.dtype && !are_long) {
+  if (!is_empty(&w) && values.dtype == out->window.dtype && !are_long) {
     FNZ_TRY(place_elements(call, &w, out, &values, &elements));
     elements.row = adds ? fnzi_cpu_point_find(fnzi_meta_point_class(values.dtype), "add") : NULL;
     (void)fnzi_cpu_placed_write(&elements);
     return FNZ_OK;
   }
   for (int64_t k = 0; k < w.places.count && !is_empty(&w); k++) {
-    blocks_at(&w, out->place.rank, k, &to, &from);
+    blocks_at(&w, out->window.rank, k, &to, &from);
     if (adds)
       FNZ_TRY(add_blocks(call, &a, &to, &from));
     else

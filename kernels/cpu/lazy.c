@@ -62,10 +62,10 @@ static void lazy_copy_row(const void *user, char *const *data, const int64_t *st
 
 static fnz_status with_signs(fnzi_krn_call *call, bool first, bool second) {
   const fnzi_krn_array *out = call->outputs[0], *in = fnzi_krn_call_input(call, 0);
-  size_t parts = fnzi_is_complex(in->place.dtype) ? 2 : 1;
+  size_t parts = fnzi_is_complex(in->window.dtype) ? 2 : 1;
   const signs s = {in->cell / parts, parts, {first, second}};
   fnzi_krn_loop loop;
-  fnzi_krn_loop_start(&loop, out->place.rank, out->place.sizes);
+  fnzi_krn_loop_start(&loop, out->window.rank, out->window.sizes);
   fnzi_krn_loop_add_array(&loop, out);
   fnzi_krn_loop_add_array(&loop, in);
   fnzi_krn_loop_run(&loop, lazy_copy_row, &s, call->team, false);
@@ -97,7 +97,7 @@ static fnz_status record_signs(fnzi_krn_call *call, const char *name) {
 
 /* Integers have no sign bit to turn. */
 fnz_status fnzi_kernel_negated(fnzi_krn_call *call) {
-  fnz_dtype dtype = fnzi_krn_call_input(call, 0)->place.dtype;
+  fnz_dtype dtype = fnzi_krn_call_input(call, 0)->window.dtype;
   if (call->record)
     return record_signs(call, "neg");
   bool has_signs = fnzi_is_complex(dtype) || (fnzi_is_float(dtype) && fnzi_dtype(dtype)->bytes > 1);
@@ -105,7 +105,7 @@ fnz_status fnzi_kernel_negated(fnzi_krn_call *call) {
 }
 
 fnz_status fnzi_kernel_conjugated(fnzi_krn_call *call) {
-  bool is_complex = fnzi_is_complex(fnzi_krn_call_input(call, 0)->place.dtype);
+  bool is_complex = fnzi_is_complex(fnzi_krn_call_input(call, 0)->window.dtype);
   if (call->record)
     return record_signs(call, is_complex ? "conj_physical" : NULL);
   return with_signs(call, false, is_complex);

@@ -103,11 +103,11 @@ static bool reads(const products *p, fnz_dtype dtype) {
 static fnz_status open_factor(fnzi_krn_call *call, products *p, const fnzi_krn_array *x, role r,
                               factor *f) {
   const fnz_geometry *g = &x->geometry;
-  f->matrix.kind = matmul_kind_of(x->place.dtype);
-  if (reads(p, x->place.dtype)) {
+  f->matrix.kind = matmul_kind_of(x->window.dtype);
+  if (reads(p, x->window.dtype)) {
     f->matrix.data = fnzi_krn_array_data(x);
-    matmul_split(f, g, x->place.strides, r);
-    matmul_broadcast(f, p, g, x->place.strides);
+    matmul_split(f, g, x->window.strides, r);
+    matmul_broadcast(f, p, g, x->window.strides);
     if (takes(p, f, f == &p->b))
       return FNZ_OK;
   }
@@ -209,12 +209,12 @@ static fnz_status fold_all(fnzi_krn_call *call, products *p, const fnzi_krn_arra
   uint32_t rank = p->rank;
   matmul_fold(p);
   bool whole = fnz_geometry_numel(&a->geometry) == rows * p->k * batch_size(p, rank);
-  if (p->rank == 0 || !stays_put(&p->b, rank) || !whole || fnzi_is_contiguous(&a->place))
+  if (p->rank == 0 || !stays_put(&p->b, rank) || !whole || fnzi_is_contiguous(&a->window))
     return FNZ_OK;
   p->rank = rank;
   p->m = rows;
   fnzi_contiguous_strides(a->geometry.sizes, a->geometry.rank, strides);
-  fnz_dtype dtype = p->a.matrix.kind == FNZI_ROW_F32 ? p->dtype : a->place.dtype;
+  fnz_dtype dtype = p->a.matrix.kind == FNZI_ROW_F32 ? p->dtype : a->window.dtype;
   FNZ_TRY(fnzi_krn_dense_get_as(call, a, dtype, &p->a.matrix.data));
   matmul_split(&p->a, &a->geometry, strides, LEFT);
   matmul_broadcast(&p->a, p, &a->geometry, strides);
@@ -344,7 +344,7 @@ fnz_status fnzi_kernel_addmm(fnzi_krn_call *call) {
 /* The products of the batch are added one after the other to beta times self. */
 fnz_status fnzi_kernel_addbmm(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *a = fnzi_krn_call_input(call, 1);
-  products p = {.rank = 1, .sizes = {a->place.sizes[0]}};
+  products p = {.rank = 1, .sizes = {a->window.sizes[0]}};
   fnzi_cpu_product one;
   void *out;
   FNZ_TRY(read_factors(call, &p));

@@ -59,7 +59,7 @@ static void run_part(const void *user, int64_t at, int lane) {
 
 /* The second factor as it lies, if oneDNN takes it so, else row-major in scratch memory. */
 static fnz_status open_second(fnzi_krn_call *call, const fnzi_krn_array *b, bytes_product *p) {
-  const fnz_geometry *g = &b->place;
+  const fnz_geometry *g = &b->window;
   const void *data = fnzi_krn_array_data(b);
   int64_t row = g->strides[0], col = g->strides[1];
   bool fits = fnzi_cpu_matrix_fits(p->k, p->n, row, col);
@@ -76,7 +76,7 @@ static fnz_status by_onednn(fnzi_krn_call *call, const fnzi_krn_array *a, bytes_
   const void *first;
   FNZ_TRY(fnzi_krn_dense_get(call, a, &first));
   FNZI_NEW(&call->scratch, lanes, &p->status);
-  p->a = first, p->is_signed = a->place.dtype == FNZ_I8, p->by_rows = p->m > p->n;
+  p->a = first, p->is_signed = a->window.dtype == FNZ_I8, p->by_rows = p->m > p->n;
   int64_t parts = fnzi_cpu_parts(p->by_rows ? p->m : p->n, LEAST_PART);
   fnzi_cpu_rows_spread(call, parts, p->m * p->n / parts * p->k, run_part, p);
   for (size_t i = 0; i < lanes; i++)

@@ -29,9 +29,9 @@ static uint32_t dim_of(const fnzi_krn_call *call, const char *name, int64_t fall
 
 /* Before one of them is written. */
 static fnz_status check_parts(const fnzi_krn_call *call, const fnz_arg *list) {
-  fnz_dtype to = call->outputs[0]->place.dtype;
+  fnz_dtype to = call->outputs[0]->window.dtype;
   for (uint32_t i = 0; i < list->count; i++) {
-    fnz_dtype from = fnzi_krn_arg_array(&list->u.list[i])->place.dtype;
+    fnz_dtype from = fnzi_krn_arg_array(&list->u.list[i])->window.dtype;
     bool promotes = to != from && (fnzi_krn_is_float8(to) || fnzi_krn_is_float8(from));
     if (promotes || !fnzi_krn_can_convert(to, from))
       return fnzi_krn_refuse_conversion(call, to, from);
@@ -42,7 +42,7 @@ static fnz_status check_parts(const fnzi_krn_call *call, const fnz_arg *list) {
 fnz_status fnzi_kernel_cat(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
   const fnz_arg *list = &call->args[0];
-  uint32_t dim = dim_of(call, "dim", 0, out->place.rank);
+  uint32_t dim = dim_of(call, "dim", 0, out->window.rank);
   int64_t at = 0;
   FNZ_TRY(check_parts(call, list));
   for (uint32_t i = 0; i < list->count; i++) {
@@ -52,8 +52,8 @@ fnz_status fnzi_kernel_cat(fnzi_krn_call *call) {
       continue;
     fnzi_krn_window_of(out, &to);
     fnzi_krn_window_of(a, &from);
-    fnzi_krn_window_narrow(&to, dim, at, a->place.sizes[dim]);
-    at += a->place.sizes[dim];
+    fnzi_krn_window_narrow(&to, dim, at, a->window.sizes[dim]);
+    at += a->window.sizes[dim];
     FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
   }
   return FNZ_OK;
@@ -62,7 +62,7 @@ fnz_status fnzi_kernel_cat(fnzi_krn_call *call) {
 fnz_status fnzi_kernel_stack(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
   const fnz_arg *list = &call->args[0];
-  uint32_t dim = dim_of(call, "dim", 0, out->place.rank);
+  uint32_t dim = dim_of(call, "dim", 0, out->window.rank);
   FNZ_TRY(check_parts(call, list));
   for (uint32_t i = 0; i < list->count; i++) {
     fnzi_krn_window to, from;
@@ -101,7 +101,7 @@ fnz_status fnzi_kernel_complex(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
   const size_t cell = out->cell / 2;
   fnzi_krn_loop loop;
-  fnzi_krn_loop_start(&loop, out->place.rank, out->place.sizes);
+  fnzi_krn_loop_start(&loop, out->window.rank, out->window.sizes);
   fnzi_krn_loop_add_array(&loop, out);
   for (int part = 0; part < 2; part++) {
     const fnzi_krn_array *a = fnzi_krn_call_input(call, (size_t)part);
@@ -126,21 +126,21 @@ fnz_status fnzi_kernel_complex(fnzi_krn_call *call) {
  * repeated one is filled from its first block where the result lies row-major on a CPU. */
 fnz_status fnzi_kernel_repeat(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0], *self = fnzi_krn_call_input(call, 0);
-  uint32_t missing = out->place.rank - self->place.rank;
+  uint32_t missing = out->window.rank - self->window.rank;
   fnzi_krn_window to, from;
-  if (out->place.rank > FNZ_MAX_RANK / 2)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT, "rank %u is above %d", out->place.rank,
+  if (out->window.rank > FNZ_MAX_RANK / 2)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT, "rank %u is above %d", out->window.rank,
                                 FNZ_MAX_RANK / 2);
   fnzi_krn_window_of(out, &to);
   fnzi_krn_window_of(self, &from);
   for (uint32_t i = 0; i < missing; i++)
     fnzi_krn_window_insert(&from, 0, 1, 0);
-  bool fills = !call->record && fnzi_krn_array_numel(out) && fnzi_is_contiguous(&out->place) &&
-               out->place.dtype == from.dtype;
+  bool fills = !call->record && fnzi_krn_array_numel(out) && fnzi_is_contiguous(&out->window) &&
+               out->window.dtype == from.dtype;
   int64_t last = -1, block = 0, times = 1;
-  for (uint32_t i = 0; fills && i < out->place.rank; i++)
-    last = out->place.sizes[i] != from.sizes[i] ? (int64_t)i : last;
-  for (uint32_t i = out->place.rank; i-- > 0;) {
+  for (uint32_t i = 0; fills && i < out->window.rank; i++)
+    last = out->window.sizes[i] != from.sizes[i] ? (int64_t)i : last;
+  for (uint32_t i = out->window.rank; i-- > 0;) {
     int64_t size = from.sizes[i], stride = to.strides[i];
     int64_t repeats = size ? to.sizes[i] / size : 0;
     if (i == last)
@@ -210,9 +210,9 @@ fnz_status fnzi_kernel_resize(fnzi_krn_call *call) {
   const void *from;
   void *to;
   FNZ_TRY(fnzi_krn_dense_get(call, self, &from));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, out->place.dtype, &to));
-  fnzi_krn_window_dense(&target, out->place.dtype, 1, &want, to);
-  fnzi_krn_window_dense(&source, self->place.dtype, 1, &have, from);
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, out->window.dtype, &to));
+  fnzi_krn_window_dense(&target, out->window.dtype, 1, &want, to);
+  fnzi_krn_window_dense(&source, self->window.dtype, 1, &have, from);
   fnzi_krn_window_number(&zero, target.dtype, room, &nothing);
   rest = target;
   fnzi_krn_window_narrow(&target, 0, 0, kept);
@@ -228,7 +228,7 @@ fnz_status fnzi_kernel_resize(fnzi_krn_call *call) {
 
 /* The formula of each element, recorded: it is kept, or zero. */
 static fnz_status record_triangle(fnzi_krn_call *call, bool lower, int64_t diagonal) {
-  const fnz_geometry *g = &call->outputs[0]->place;
+  const fnz_geometry *g = &call->outputs[0]->window;
   const int64_t count = fnz_geometry_numel(g),
                 integers[] = {lower, diagonal, g->sizes[g->rank - 2], g->sizes[g->rank - 1]};
   fnzi_cpu_recording t = {.f = {.nwindows = 0}};

@@ -136,7 +136,7 @@ static int64_t order_place_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair
  * determines. */
 static fnz_status record_rows(fnzi_krn_call *call, int64_t kind, const bool *reduced,
                               const fnzi_cpu_rows *rows, int64_t k) {
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   bool is_real = fnzi_is_float(dtype), forgets = is_real && call->noutputs < 2;
   int64_t all = rows->count * rows->length, nothing = 0;
   fnzi_krn_recorded_sort sort = {.dtype = rows->dtype,
@@ -178,7 +178,7 @@ static fnz_status record_rows(fnzi_krn_call *call, int64_t kind, const bool *red
 static fnz_status pick_rows(fnzi_krn_call *call, int64_t kind) {
   const fnz_arg nan = {.tag = FNZ_ARG_FLOAT, .u.f = NAN};
   const fnzi_krn_array *out = call->outputs[0];
-  bool reduced[FNZ_MAX_RANK], is_real = fnzi_is_float(out->place.dtype);
+  bool reduced[FNZ_MAX_RANK], is_real = fnzi_is_float(out->window.dtype);
   fnz_dtype wide = is_real ? FNZ_F64 : FNZ_I64;
   int64_t k = fnzi_krn_named_int(call, "k", 1);
   double value = 0;
@@ -203,7 +203,7 @@ static fnz_status pick_rows(fnzi_krn_call *call, int64_t kind) {
   if (places || !is_real)
     return FNZ_OK;
   /* The median of all elements is a number, whose NaN has no payload. */
-  fnzi_krn_convert_one(FNZ_F64, &value, out->place.dtype, fnzi_krn_array_data(out));
+  fnzi_krn_convert_one(FNZ_F64, &value, out->window.dtype, fnzi_krn_array_data(out));
   return isnan(value) ? fnzi_krn_array_fill(call, out, &nan) : FNZ_OK;
 }
 

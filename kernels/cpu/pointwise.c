@@ -219,17 +219,17 @@ static bool rounds(const point *p, const fnz_arg *operand) {
   const fnzi_krn_array *a = fnzi_krn_arg_array(operand);
   const fnz_arg *own = p->what.extra; /* numbers of the row itself are as they are */
   fnz_dtype to = p->what.compute;
-  if ((operand >= own && operand < own + FNZI_POINT_OPERANDS) || (a && a->place.dtype == to))
+  if ((operand >= own && operand < own + FNZI_POINT_OPERANDS) || (a && a->window.dtype == to))
     return false;
   if (p->class_dtype == FNZ_I64)
-    return to == FNZ_BOOL || (a ? a->place.rank == 0 : !limits_of(p->what.name));
+    return to == FNZ_BOOL || (a ? a->window.rank == 0 : !limits_of(p->what.name));
   if (to != FNZ_F16 && to != FNZ_BF16)
     return false;
   if (!a)
     return IS_AMONG(p->what.name, narrow_rows);
   bool is_second = operand == p->what.operands[1];
-  return a->place.rank ? a->place.dtype != FNZ_BOOL
-                       : !is_second || !IS_AMONG(p->what.name, wide_rows);
+  return a->window.rank ? a->window.dtype != FNZ_BOOL
+                        : !is_second || !IS_AMONG(p->what.name, wide_rows);
 }
 
 /* A number in the class, converted by way of the computing type if that rounds. */
@@ -268,7 +268,7 @@ static fnz_status check_conversions(const fnzi_krn_call *call, const point *p) {
   for (uint32_t k = 0; k < p->what.noperands; k++) {
     const fnzi_krn_array *a = fnzi_krn_arg_array(p->what.operands[k]);
     if (a)
-      FNZ_TRY(check_conversion(call, p, a->place.dtype));
+      FNZ_TRY(check_conversion(call, p, a->window.dtype));
   }
   return FNZ_OK;
 }
@@ -306,13 +306,13 @@ static void run_point(fnzi_krn_call *call, point *p) {
   static const int64_t none[1] = {0};
   fnzi_krn_array *out = call->outputs[0];
   fnzi_krn_loop loop;
-  p->out = out->place.dtype;
-  fnzi_krn_loop_start(&loop, out->place.rank, out->place.sizes);
+  p->out = out->window.dtype;
+  fnzi_krn_loop_start(&loop, out->window.rank, out->window.sizes);
   fnzi_krn_loop_add_array(&loop, out);
   for (uint32_t k = 0; k < p->what.noperands; k++) {
     const fnz_arg *operand = p->what.operands[k];
     const fnzi_krn_array *a = fnzi_krn_arg_array(operand);
-    p->in[k].dtype = a ? a->place.dtype : p->class_dtype;
+    p->in[k].dtype = a ? a->window.dtype : p->class_dtype;
     p->in[k].rounds = a && rounds(p, operand);
     if (a) {
       fnzi_krn_loop_add_array(&loop, a);
@@ -423,11 +423,11 @@ static void narrow_code(const fnzi_krn_call *call, point *p, fnzi_meta_point_cod
   for (uint32_t k = 0; k < p->row->arity; k++) {
     const fnzi_krn_array *a = fnzi_krn_arg_array(p->what.operands[k]);
     p->in[k].rounds = code->in[k].rounds;
-    p->in[k].dtype = a ? a->place.dtype : p->class_dtype;
+    p->in[k].dtype = a ? a->window.dtype : p->class_dtype;
     if (!a)
       memcpy(p->in[k].value.bytes, code->in[k].number, sizeof p->in[k].value.bytes);
   }
-  p->out = call->outputs[0]->place.dtype;
+  p->out = call->outputs[0]->window.dtype;
   choose_narrow(p);
   if (!p->narrow)
     return;

@@ -237,7 +237,7 @@ static void take_shape(const fnzi_meta_pool *from, pool_shape *p) {
 /* Floats whose channels are last, in a result whose channels are: by another file. */
 static fnz_status run_channels_last(fnzi_krn_call *call, pool *o, bool largest, bool *done) {
   const fnzi_krn_array *array = fnzi_krn_call_input(call, 0);
-  const fnz_geometry *x = &array->place;
+  const fnz_geometry *x = &array->window;
   uint32_t spatial = o->read.spatial;
   fnzi_cpu_pool_last last = {.p = &o->p, .largest = largest};
   void *to;

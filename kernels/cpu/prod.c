@@ -89,7 +89,7 @@ static fnz_status make_all(fnzi_krn_call *call, const fnzi_krn_array *self, fnz_
                            fnzi_cpu_rows *out) {
   int64_t strides[FNZ_MAX_RANK];
   *out = (fnzi_cpu_rows){dtype, fnzi_krn_array_data(self), 1, fnzi_krn_array_numel(self)};
-  if (self->place.dtype == dtype && fnzi_is_contiguous(&self->place) &&
+  if (self->window.dtype == dtype && fnzi_is_contiguous(&self->window) &&
       fnzi_is_contiguous(&self->geometry))
     return FNZ_OK;
   return fnzi_krn_dense_in_order(call, self, dtype, &out->data, strides);
@@ -98,7 +98,7 @@ static fnz_status make_all(fnzi_krn_call *call, const fnzi_krn_array *self, fnz_
 fnz_status fnzi_kernel_prod(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_round_input(call));
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   bool reduced[FNZ_MAX_RANK];
   int64_t strides[FNZ_MAX_RANK];
   const fnz_geometry order = fnzi_krn_array_ordered(self, strides);

@@ -19,7 +19,7 @@ static fnz_status open_as(fnzi_krn_call *call, const fnzi_krn_array *array, fnz_
                           fnzi_krn_window *out) {
   const void *data;
   FNZ_TRY(fnzi_krn_dense_get_as(call, array, dtype, &data));
-  fnzi_krn_window_dense(out, dtype, array->place.rank, array->place.sizes, data);
+  fnzi_krn_window_dense(out, dtype, array->window.rank, array->window.sizes, data);
   return FNZ_OK;
 }
 
@@ -89,9 +89,9 @@ fnz_status fnzi_kernel_addr(fnzi_krn_call *call) {
   fnzi_krn_window to, sum;
   fnzi_krn_window_of(call->outputs[0], &to);
   sum = to;
-  sum.dtype = fnzi_promote(fnzi_krn_call_input(call, 0)->place.dtype,
-                           fnzi_promote(fnzi_krn_call_input(call, 1)->place.dtype,
-                                        fnzi_krn_call_input(call, 2)->place.dtype));
+  sum.dtype = fnzi_promote(fnzi_krn_call_input(call, 0)->window.dtype,
+                           fnzi_promote(fnzi_krn_call_input(call, 1)->window.dtype,
+                                        fnzi_krn_call_input(call, 2)->window.dtype));
   if (sum.dtype == to.dtype)
     return add_outer(call, &to);
   sum.cell = fnzi_dtype(sum.dtype)->bytes;
@@ -106,7 +106,7 @@ fnz_status fnzi_kernel_vdot(fnzi_krn_call *call) {
   const void *x, *y;
   double sum[2] = {0, 0};
   fnzi_krn_window to, from;
-  if (!fnzi_is_complex(self->place.dtype))
+  if (!fnzi_is_complex(self->window.dtype))
     return fnzi_kernel_matmul(call);
   FNZ_TRY(fnzi_krn_dense_get_as(call, self, FNZ_C128, &x));
   FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 1), FNZ_C128, &y));
@@ -146,14 +146,14 @@ CROSS(f64, double)
 
 /* Both of the sizes and the type of the result, which is a real one: in one pass. */
 static bool is_plain_cross(const fnzi_krn_call *call) {
-  const fnz_geometry *a = &fnzi_krn_call_input(call, 0)->place,
-                     *b = &fnzi_krn_call_input(call, 1)->place, *to = &call->outputs[0]->place;
+  const fnz_geometry *a = &fnzi_krn_call_input(call, 0)->window,
+                     *b = &fnzi_krn_call_input(call, 1)->window, *to = &call->outputs[0]->window;
   return !call->record && (to->dtype == FNZ_F32 || to->dtype == FNZ_F64) && a->dtype == to->dtype &&
          b->dtype == to->dtype && fnzi_same_sizes(a, to) && fnzi_same_sizes(b, to);
 }
 
 static fnz_status plain_cross(fnzi_krn_call *call, uint32_t dim) {
-  const fnz_geometry *g = &call->outputs[0]->place;
+  const fnz_geometry *g = &call->outputs[0]->window;
   int64_t inner = 1;
   const void *a, *b;
   void *to;
@@ -274,7 +274,7 @@ static fnz_status product_fold(fnzi_krn_call *call, size_t argument, bool summed
 
 fnz_status fnzi_kernel_tensordot(fnzi_krn_call *call) {
   fnzi_cpu_product p = {.alpha = 1, .beta = 0};
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   folded a, b;
   if (!fnzi_cpu_product_dtype(dtype, &p.dtype))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",

@@ -81,7 +81,7 @@ static void reduce_forget_payload(nan_kind kind, fnz_dtype dtype, fnz_dtype clas
 /* any and all ask whether elements are true, sums and products are computed in the type of their
  * class. */
 fnz_status fnzi_cpu_reduce_by(fnzi_krn_call *call, fnzi_krn_mode mode) {
-  fnz_dtype own = call->outputs[0]->place.dtype, dtype = extreme_dtype(own);
+  fnz_dtype own = call->outputs[0]->window.dtype, dtype = extreme_dtype(own);
   nan_kind kind = nan_of((uint8_t)mode);
   int64_t count = fnzi_krn_array_numel(call->outputs[0]);
   bool reduced[FNZ_MAX_RANK];
@@ -153,7 +153,7 @@ static void put_place(const void *user, int64_t row, const void *data) {
 
 /* Places of the greatest or least elements of rows are result k. */
 static fnz_status find_places(fnzi_krn_call *call, size_t k, bool *reduced, int64_t **places) {
-  const fnz_geometry *self = &fnzi_krn_call_input(call, 0)->place;
+  const fnz_geometry *self = &fnzi_krn_call_input(call, 0)->window;
   fnz_dtype dtype = extreme_dtype(self->dtype);
   int64_t length = 1;
   void *out;
@@ -283,7 +283,7 @@ static const scan_lying *find_lying(const fnzi_krn_call *call) {
 #define LYING_ENTRY(name, dtype, T, wide, step)                                                    \
   {FNZI_MODE_##name, FNZ_##dtype, cum##name##_beside_##dtype, cum##name##_apart_##dtype},
   static const scan_lying all[] = {LYING_ROWS(LYING_ENTRY)};
-  fnz_dtype x = fnzi_krn_call_input(call, 0)->place.dtype, y = call->outputs[0]->place.dtype;
+  fnz_dtype x = fnzi_krn_call_input(call, 0)->window.dtype, y = call->outputs[0]->window.dtype;
   if (x != y && (fnzi_is_float(x) || fnzi_is_complex(x) || y != FNZ_I64))
     return NULL;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -314,7 +314,7 @@ static fnz_status scan_as_they_lie(const scan_lying *by, fnzi_krn_call *call, in
 /* f32 accumulates in double, the 16-bit floats in f32, as eager does. */
 fnz_status fnzi_kernel_scan(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
-  fnz_dtype own = out->place.dtype;
+  fnz_dtype own = out->window.dtype;
   fnz_dtype dtype = own == FNZ_F32   ? FNZ_F64
                     : own == FNZ_C64 ? FNZ_C128
                                      : fnzi_meta_point_class(own);
@@ -331,10 +331,10 @@ fnz_status fnzi_kernel_scan(fnzi_krn_call *call) {
     return FNZ_OK;
   FNZ_TRY(fnzi_krn_round_input(call));
   FNZ_TRY(fnzi_meta_reduced_dims(call, along));
-  for (uint32_t d = 0; d < out->place.rank; d++)
-    s.length *= along[d] ? out->place.sizes[d] : 1;
-  for (uint32_t d = out->place.rank; d-- > 0 && !along[d];)
-    inner *= out->place.sizes[d];
+  for (uint32_t d = 0; d < out->window.rank; d++)
+    s.length *= along[d] ? out->window.sizes[d] : 1;
+  for (uint32_t d = out->window.rank; d-- > 0 && !along[d];)
+    inner *= out->window.sizes[d];
   const scan_lying *by = find_lying(call);
   return by ? scan_as_they_lie(by, call, s.length, inner)
             : fnzi_cpu_rows_change(call, along, dtype, scan_row, &s);

@@ -89,7 +89,7 @@ static void running_put_row(const rows *r, int64_t start, size_t cell, const cha
 }
 
 static fnz_status run_extreme(fnzi_krn_call *call, const extremes *by) {
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   fnz_dtype wide = dtype == FNZ_F32 ? FNZ_F32 : fnzi_is_float(dtype) ? FNZ_F64 : FNZ_I64;
   extreme of = wide == FNZ_F32 ? by->single : wide == FNZ_F64 ? by->real : by->whole;
   const void *cells, *widened;
@@ -123,7 +123,7 @@ fnz_status fnzi_kernel_cummin(fnzi_krn_call *call) {
 #include "kernels/cpu/running_values.h"
 
 fnz_status fnzi_kernel_logcumsumexp(fnzi_krn_call *call) {
-  fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->place.dtype);
+  fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->window.dtype);
   fnzi_cpu_reals x;
   fnzi_cpu_reals_out y;
   rows r;

@@ -75,7 +75,7 @@ static bool names_rows(const fnzi_krn_call *call, const fnzi_krn_window *self,
                        const fnzi_krn_window *index, const elements *e, fnzi_cpu_picked *out) {
   int64_t row = 1;
   if (!e->late || e->dim != 0 || index->rank < 2 || index->strides[0] != 1 ||
-      !fnzi_is_contiguous(&call->outputs[0]->place))
+      !fnzi_is_contiguous(&call->outputs[0]->window))
     return false;
   for (uint32_t d = index->rank; d-- > 1; row *= self->sizes[d])
     if (self->sizes[d] != 1 && (index->strides[d] != 0 || self->strides[d] != row))
@@ -171,7 +171,7 @@ static fnz_status record_scatter(fnzi_krn_call *call, const fnzi_krn_window *sel
 /* The number `value` as `dtype`, which it is no more exact in than in the type of the result. */
 static fnz_status number_of(fnzi_krn_call *call, fnz_dtype dtype, unsigned char *room,
                             fnzi_krn_window *out) {
-  fnz_dtype result = call->outputs[0]->place.dtype;
+  fnz_dtype result = call->outputs[0]->window.dtype;
   _Alignas(8) unsigned char narrow[16];
   FNZ_TRY(fnzi_krn_window_argument(call, fnzi_krn_named(call, "value"), result, narrow, out));
   if (out->data != narrow) /* data decide it */
@@ -194,7 +194,7 @@ static fnz_status find_source(fnzi_krn_call *call, const fnzi_krn_window *index,
   if (!src)
     return number_of(call, dtype, room, out);
   fnzi_krn_window_lanes(src, out);
-  if (src->place.dtype != dtype && !call->record) {
+  if (src->window.dtype != dtype && !call->record) {
     FNZ_TRY(fnzi_krn_dense_get_as(call, src, dtype, &data));
     fnzi_krn_window_dense(out, dtype, out->rank, out->sizes, data);
   }
@@ -317,15 +317,15 @@ static fnz_status find_flat(fnzi_krn_call *call, const fnzi_krn_array *self, fnz
   FNZ_TRY(fnzi_meta_index_check(call, given));
   if (call->record) {
     FNZ_TRY(fnzi_krn_dense_get(call, given, &data));
-    fnzi_krn_window_dense(index, given->place.dtype, 1, &count, data);
+    fnzi_krn_window_dense(index, given->window.dtype, 1, &count, data);
   } else {
     FNZ_TRY(fnzi_meta_index_values(call, given, size, true, &places));
     fnzi_krn_window_dense(index, FNZ_I64, 1, &count, places);
   }
   FNZ_TRY(fnzi_krn_dense_get(call, self, &data));
-  fnzi_krn_window_dense(out, self->place.dtype, 1, &size, data);
+  fnzi_krn_window_dense(out, self->window.dtype, 1, &size, data);
   out->strides[0] = 0;
-  e->dtype = self->place.dtype;
+  e->dtype = self->window.dtype;
   e->class_dtype = fnzi_meta_point_class(e->dtype);
   e->cell = self->cell;
   e->dim = 0;
@@ -419,7 +419,7 @@ static void masked_row(const void *user, char *const *data, const int64_t *strid
 static fnz_status record_masked(fnzi_krn_call *call, const fnzi_krn_array *mask,
                                 const fnzi_krn_array *source) {
   const fnzi_krn_array *out = call->outputs[0];
-  fnz_dtype dtype = out->place.dtype;
+  fnz_dtype dtype = out->window.dtype;
   int64_t count = fnzi_krn_array_numel(out), tiles = (count + MASKED_TILE - 1) / MASKED_TILE,
           taken = fnzi_krn_array_numel(source);
   const int64_t integers[] = {count, taken};
@@ -432,7 +432,7 @@ static fnz_status record_masked(fnzi_krn_call *call, const fnzi_krn_array *mask,
   FNZ_TRY(fnzi_krn_dense_get(call, out, &was));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &to));
   fnzi_krn_window_of(mask, &from);
-  fnzi_krn_window_dense(&bits, FNZ_BOOL, out->place.rank, out->place.sizes, room);
+  fnzi_krn_window_dense(&bits, FNZ_BOOL, out->window.rank, out->window.sizes, room);
   FNZ_TRY(fnzi_krn_window_assign(call, &bits, &from, false));
   fnzi_krn_window_dense(&windows[0], FNZ_BOOL, 1, &count, room);
   fnzi_krn_window_dense(&windows[1], FNZ_I64, 1, &tiles, counts);
@@ -470,10 +470,10 @@ fnz_status fnzi_kernel_masked_scatter(fnzi_krn_call *call) {
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
                                 "mask has more true elements than source's %lld",
                                 (long long)fnzi_krn_array_numel(source));
-  FNZ_TRY(fnzi_krn_dense_get_as(call, source, out->place.dtype, &data));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, source, out->window.dtype, &data));
   next = data;
   cursor c = {&next, next + (size_t)fnzi_krn_array_numel(source) * out->cell, out->cell};
-  fnzi_krn_loop_start(&loop, out->place.rank, out->place.sizes);
+  fnzi_krn_loop_start(&loop, out->window.rank, out->window.sizes);
   fnzi_krn_loop_add_array(&loop, out);
   fnzi_krn_loop_add_array(&loop, mask);
   fnzi_krn_loop_run(&loop, masked_row, &c, NULL, true);

@@ -14,7 +14,7 @@ static int64_t integer_at(const int64_t *x, int64_t at) {
 /* Elements as integers, as doubles, or as floats where they are floats. */
 static fnz_status take(fnzi_krn_call *call, const fnzi_krn_array *array, bool are_integers,
                        fnzi_cpu_reals *reals, const int64_t **integers) {
-  bool are_floats = array->place.dtype == FNZ_F32 && !are_integers && !call->record;
+  bool are_floats = array->window.dtype == FNZ_F32 && !are_integers && !call->record;
   const void *data;
   FNZ_TRY(fnzi_krn_dense_get_as(call, array,
                                 are_integers ? FNZ_I64
@@ -99,14 +99,14 @@ static void find_in_row(const search *s, int64_t start, int64_t at, int64_t coun
 
 static fnz_status search_run(fnzi_krn_call *call, const fnzi_krn_array *sorted,
                              const fnz_arg *wanted, search *s) {
-  const fnz_geometry *g = &sorted->place, *out = &call->outputs[0]->place;
+  const fnz_geometry *g = &sorted->window, *out = &call->outputs[0]->window;
   int64_t count = fnz_geometry_numel(out);
   void *found;
   s->length = g->sizes[g->rank - 1];
   s->per_row = g->rank > 1 && count ? out->sizes[out->rank - 1] : 0;
   const fnzi_krn_array *array = fnzi_krn_arg_array(wanted);
   if (array) {
-    s->are_integers = !fnzi_is_float(fnzi_promote(array->place.dtype, g->dtype));
+    s->are_integers = !fnzi_is_float(fnzi_promote(array->window.dtype, g->dtype));
     FNZ_TRY(take(call, array, s->are_integers, &s->wanted, &s->wanted_integers));
   } else {
     FNZ_TRY(search_open_number(call, wanted, g->dtype, s));
@@ -139,8 +139,8 @@ fnz_status fnzi_kernel_searchsorted(fnzi_krn_call *call) {
   if (sorter && call->record)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "a sorter is not recorded");
   if (sorter)
-    FNZ_TRY(fnzi_meta_index_values(call, sorter, sorted->place.sizes[sorted->place.rank - 1], false,
-                                   &s.order));
+    FNZ_TRY(fnzi_meta_index_values(call, sorter, sorted->window.sizes[sorted->window.rank - 1],
+                                   false, &s.order));
   return search_run(call, sorted, fnzi_krn_named(call, "self"), &s);
 }
 

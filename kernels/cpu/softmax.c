@@ -185,28 +185,28 @@ static void softmax_one_row(const void *user, int64_t at, int lane) {
 }
 
 static fnz_status softmax_run(fnzi_krn_call *call, rows *r, int64_t count) {
-  size_t room;
+  size_t capacity;
   r->rows = fnzi_rows_best();
   r->panels = (r->inner + PANEL - 1) / PANEL;
   if (r->x.f && r->inner == 1) {
     fnzi_cpu_rows_spread(call, count, r->count, one_row_f32, r);
     return FNZ_OK;
   }
-  if (!fnzi_mul_size((size_t)r->count + GAP, (size_t)fnzi_cpu_lanes(call), &room))
+  if (!fnzi_mul_size((size_t)r->count + GAP, (size_t)fnzi_cpu_lanes(call), &capacity))
     return fnzi_no_memory(call->ctx);
   if (r->half_y) {
-    FNZI_NEW(&call->scratch, room, &r->panel);
+    FNZI_NEW(&call->scratch, capacity, &r->panel);
     fnzi_cpu_rows_spread(call, count, r->count, one_row_of_halves, r);
     return FNZ_OK;
   }
   if (r->x.f) {
-    if (!fnzi_mul_size(room, PANEL, &room))
+    if (!fnzi_mul_size(capacity, PANEL, &capacity))
       return fnzi_no_memory(call->ctx);
-    FNZI_NEW(&call->scratch, room, &r->panel);
+    FNZI_NEW(&call->scratch, capacity, &r->panel);
     fnzi_cpu_rows_spread(call, count / r->inner * r->panels, r->count * PANEL, one_panel, r);
     return FNZ_OK;
   }
-  FNZI_NEW(&call->scratch, room, &r->scratch);
+  FNZI_NEW(&call->scratch, capacity, &r->scratch);
   fnzi_cpu_rows_spread(call, count, r->count, softmax_one_row, r);
   return FNZ_OK;
 }
@@ -214,9 +214,9 @@ static fnz_status softmax_run(fnzi_krn_call *call, rows *r, int64_t count) {
 /* Halves whose rows are dense on both sides stay where they are. */
 static bool open_halves(const fnzi_krn_call *call, rows *r) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0), *y = call->outputs[0];
-  fnz_dtype dtype = y->place.dtype;
-  if ((dtype != FNZ_F16 && dtype != FNZ_BF16) || x->place.dtype != dtype || r->inner != 1 ||
-      !fnzi_is_contiguous(&x->place) || !fnzi_is_contiguous(&y->place))
+  fnz_dtype dtype = y->window.dtype;
+  if ((dtype != FNZ_F16 && dtype != FNZ_BF16) || x->window.dtype != dtype || r->inner != 1 ||
+      !fnzi_is_contiguous(&x->window) || !fnzi_is_contiguous(&y->window))
     return false;
   r->half = dtype;
   r->half_x = (const void *)fnzi_krn_array_data(x);

@@ -348,7 +348,7 @@ static void extremes_row(const void *user, int64_t row, int lane) {
  * none. */
 static fnz_status fold_both(fnzi_krn_call *call, bool *done) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
-  fnz_dtype dtype = x->place.dtype;
+  fnz_dtype dtype = x->window.dtype;
   int64_t rows = fnzi_krn_array_numel(call->outputs[0]);
   size_t cell = fnzi_dtype(dtype)->bytes;
   bool reduced[FNZ_MAX_RANK];

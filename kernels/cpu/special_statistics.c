@@ -196,8 +196,8 @@ static void half_norm_row(const void *user, int64_t row, int lane) {
 }
 
 static bool is_of_half_rows(const fnzi_krn_call *call, const bool *reduced) {
-  const fnz_geometry *x = &fnzi_krn_call_input(call, 0)->place;
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  const fnz_geometry *x = &fnzi_krn_call_input(call, 0)->window;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   if (x->dtype != dtype || (dtype != FNZ_F16 && dtype != FNZ_BF16) || !fnzi_is_contiguous(x))
     return false;
   for (uint32_t d = 1; d < x->rank; d++)
@@ -208,9 +208,9 @@ static bool is_of_half_rows(const fnzi_krn_call *call, const bool *reduced) {
 
 static fnz_status half_norms_of(fnzi_krn_call *call, const bool *reduced) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
-  half_norms n = {x->place.dtype, (const void *)fnzi_krn_array_data(x), 1, {NULL, NULL}};
-  for (uint32_t d = 0; d < x->place.rank; d++)
-    n.length *= reduced[d] ? x->place.sizes[d] : 1;
+  half_norms n = {x->window.dtype, (const void *)fnzi_krn_array_data(x), 1, {NULL, NULL}};
+  for (uint32_t d = 0; d < x->window.rank; d++)
+    n.length *= reduced[d] ? x->window.sizes[d] : 1;
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, FNZ_F32, &n.out));
   fnzi_cpu_rows_each(call, fnzi_krn_array_numel(call->outputs[0]), half_norm_row, &n);
   return FNZ_OK;
@@ -247,9 +247,9 @@ static void norm_block(const void *user, int64_t block, int lane) {
 /* Dimensions that are reduced are next to each other, and some behind them are not. */
 static bool is_of_columns(const fnzi_krn_call *call, const bool *reduced, column_norms *n) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
-  const fnz_geometry *g = &x->place;
+  const fnz_geometry *g = &x->window;
   uint32_t d = 0;
-  if (g->dtype != FNZ_F32 || call->outputs[0]->place.dtype != FNZ_F32 || !fnzi_is_contiguous(g))
+  if (g->dtype != FNZ_F32 || call->outputs[0]->window.dtype != FNZ_F32 || !fnzi_is_contiguous(g))
     return false;
   *n = (column_norms){.x = (const void *)fnzi_krn_array_data(x), .length = 1, .width = 1};
   while (d < g->rank && !reduced[d])

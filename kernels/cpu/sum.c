@@ -387,8 +387,8 @@ static bool is_beside(const plan *p) {
  * together first. */
 static bool lies_apart(const fnzi_krn_array *self, const fnz_geometry *order, const bool *reduced) {
   static const dim one = {1, 0, 0, 0};
-  plan p = {.eager = self->eager, .width = self->place.dtype == FNZ_F64 ? 4 : WIDTH_F32};
-  plan_dims(&p, order, self->place.strides, reduced);
+  plan p = {.eager = self->eager, .width = self->window.dtype == FNZ_F64 ? 4 : WIDTH_F32};
+  plan_dims(&p, order, self->window.strides, reduced);
   if (p.has_gaps || !p.rank)
     return p.has_gaps;
   return p.dims[0].in != 1 && !is_beside(&p) &&
@@ -398,7 +398,7 @@ static bool lies_apart(const fnzi_krn_array *self, const fnz_geometry *order, co
 static fnz_status find_addends(fnzi_krn_call *call, const fnzi_krn_array *self,
                                const fnz_geometry *order, const bool *reduced, fnz_dtype out,
                                addends *x) {
-  const fnz_geometry *g = &self->place;
+  const fnz_geometry *g = &self->window;
   x->dtype = out == FNZ_F64 ? FNZ_F64 : FNZ_F32;
   if (g->dtype == x->dtype && !lies_apart(self, order, reduced)) {
     x->data = fnzi_krn_array_data(self);
@@ -419,8 +419,8 @@ static fnz_status find_addends(fnzi_krn_call *call, const fnzi_krn_array *self,
 
 static int64_t reduced_count(const fnzi_krn_array *self, const bool *reduced) {
   int64_t n = 1;
-  for (uint32_t i = 0; i < self->place.rank; i++)
-    n *= reduced[i] ? self->place.sizes[i] : 1;
+  for (uint32_t i = 0; i < self->window.rank; i++)
+    n *= reduced[i] ? self->window.sizes[i] : 1;
   return n;
 }
 
@@ -429,7 +429,7 @@ static int64_t reduced_count(const fnzi_krn_array *self, const bool *reduced) {
 #define COMPLEX(T, lanes)                                                                          \
   static fnz_status T##_sum_complex(fnzi_krn_call *call, const bool *reduced, bool is_mean) {      \
     const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);                                     \
-    fnz_dtype dtype = call->outputs[0]->place.dtype;                                               \
+    fnz_dtype dtype = call->outputs[0]->window.dtype;                                              \
     int64_t count = fnzi_krn_array_numel(call->outputs[0]), strides[FNZ_MAX_RANK];                 \
     int64_t ordered[FNZ_MAX_RANK];                                                                 \
     const fnz_geometry order = fnzi_krn_array_ordered(self, ordered);                              \
@@ -440,7 +440,7 @@ static int64_t reduced_count(const fnzi_krn_array *self, const bool *reduced) {
     FNZ_TRY(fnzi_krn_dense_in_order(call, self, dtype, &data, strides));                           \
     FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));                                         \
     FNZI_NEW(&call->scratch, 2 * count, &sums);                                                    \
-    for (uint32_t i = 0; i < self->place.rank; i++)                                                \
+    for (uint32_t i = 0; i < self->window.rank; i++)                                               \
       strides[i] = fnzi_krn_stride_bytes(strides[i], 2);                                           \
     plan_dims(&p, &order, strides, reduced);                                                       \
     T##_walk(&p, data, sums);                                                                      \
@@ -513,11 +513,11 @@ static fnz_status sum_halves(fnzi_krn_call *call, const bool *reduced, bool *don
   const fnz_geometry order = fnzi_krn_array_ordered(self, ordered);
   plan p = {.width = WIDTH_F32,
             .folds = true,
-            .rounds = call->outputs[0]->place.dtype,
+            .rounds = call->outputs[0]->window.dtype,
             .eager = self->eager};
   void *out;
-  plan_dims(&p, &order, self->place.strides, reduced);
-  *done = self->place.dtype == p.rounds && p.rank && !p.has_gaps && p.dims[0].in == 1 &&
+  plan_dims(&p, &order, self->window.strides, reduced);
+  *done = self->window.dtype == p.rounds && p.rank && !p.has_gaps && p.dims[0].in == 1 &&
           sum_choose(&p, &p.dims[0], p.rank > 1 ? &p.dims[1] : &one) == ROWS;
   if (!*done)
     return FNZ_OK;
@@ -529,7 +529,7 @@ static fnz_status sum_halves(fnzi_krn_call *call, const bool *reduced, bool *don
 
 static fnz_status sum_floats(fnzi_krn_call *call, const bool *reduced, bool is_mean) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
-  fnz_dtype out_dtype = call->outputs[0]->place.dtype;
+  fnz_dtype out_dtype = call->outputs[0]->window.dtype;
   bool is_half = out_dtype == FNZ_F16 || out_dtype == FNZ_BF16;
   int64_t count = fnzi_krn_array_numel(call->outputs[0]), ordered[FNZ_MAX_RANK];
   const fnz_geometry order = fnzi_krn_array_ordered(self, ordered);
@@ -569,7 +569,7 @@ static fnz_status sum_floats(fnzi_krn_call *call, const bool *reduced, bool is_m
 }
 
 fnz_status fnzi_kernel_sum(fnzi_krn_call *call) {
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   bool reduced[FNZ_MAX_RANK], is_mean = call->row->mode == FNZI_MODE_mean;
   if (!is_mean)
     FNZ_TRY(fnzi_krn_round_input(call));

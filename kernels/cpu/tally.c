@@ -80,10 +80,10 @@ static fnz_status copy_without_nan(fnzi_krn_call *call, fnzi_krn_array **out) {
   FNZ_TRY(fnzi_krn_array_create(call->ctx, call->stock, &self->geometry, self->cell, out));
   FNZ_TRY(fnzi_krn_array_allocate(call->ctx, *out, false));
   (*out)->eager = self->eager; /* it is summed in that order */
-  fnzi_krn_loop_start(&loop, self->place.rank, self->place.sizes);
+  fnzi_krn_loop_start(&loop, self->window.rank, self->window.sizes);
   fnzi_krn_loop_add_array(&loop, *out);
   fnzi_krn_loop_add_array(&loop, self);
-  fnzi_krn_loop_run(&loop, drop_nan_row, &self->place.dtype, call->team, false);
+  fnzi_krn_loop_run(&loop, drop_nan_row, &self->window.dtype, call->team, false);
   return FNZ_OK;
 }
 
@@ -133,9 +133,9 @@ static void find_nan_row(const void *user, char *const *data, const int64_t *str
 /* A sum of a NaN is one. So sums without one had no NaN to leave out. */
 static bool tally_has_nan(const fnzi_krn_array *sums) {
   bool found = false;
-  const nan_search search = {sums->place.dtype, &found};
+  const nan_search search = {sums->window.dtype, &found};
   fnzi_krn_loop loop;
-  fnzi_krn_loop_start(&loop, sums->place.rank, sums->place.sizes);
+  fnzi_krn_loop_start(&loop, sums->window.rank, sums->window.sizes);
   fnzi_krn_loop_add_array(&loop, sums);
   fnzi_krn_loop_run(&loop, find_nan_row, &search, NULL, false);
   return found;
@@ -144,7 +144,7 @@ static bool tally_has_nan(const fnzi_krn_array *sums) {
 fnz_status fnzi_kernel_nansum(fnzi_krn_call *call) {
   fnzi_krn_array *numbers = NULL;
   bool of_floats = fnzi_is_float(fnzi_krn_call_geometry(call, 0)->dtype);
-  if (!of_floats || fnzi_is_float(call->outputs[0]->place.dtype)) {
+  if (!of_floats || fnzi_is_float(call->outputs[0]->window.dtype)) {
     FNZ_TRY(fnzi_kernel_sum(call));
     FNZ_TRY(fnzi_krn_results_finish(call));
     if (!of_floats || !tally_has_nan(call->outputs[0]))
@@ -191,7 +191,7 @@ static void add_up(fnz_dtype wide, const void *x, int64_t count, void *sum) {
 /* Halves and floats add up in double. */
 fnz_status fnzi_kernel_trace(fnzi_krn_call *call) {
   const fnz_arg zero = {.tag = FNZ_ARG_INT};
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   fnz_dtype wide = widest_of(dtype);
   unsigned char cells[16] = {0};
   fnzi_krn_window from, sum = {.dtype = wide, .cell = fnzi_dtype(wide)->bytes, .data = cells}, to;
@@ -231,10 +231,10 @@ fnz_status fnzi_kernel_equal(fnzi_krn_call *call) {
   const fnzi_krn_array *a = fnzi_krn_call_input(call, 0), *b = fnzi_krn_call_input(call, 1),
                        *out = call->outputs[0];
   fnz_arg answer = {.tag = FNZ_ARG_BOOL, .u.i = 0};
-  fnz_dtype common = widest_of(fnzi_promote(a->place.dtype, b->place.dtype));
+  fnz_dtype common = widest_of(fnzi_promote(a->window.dtype, b->window.dtype));
   const int64_t count = fnzi_krn_array_numel(a), all = common == FNZ_C128 ? 2 * count : count;
   const void *x, *y;
-  if (!fnzi_same_sizes(&a->place, &b->place))
+  if (!fnzi_same_sizes(&a->window, &b->window))
     return fnzi_krn_array_fill(call, out, &answer);
   FNZ_TRY(fnzi_krn_dense_get_as(call, a, common, &x));
   FNZ_TRY(fnzi_krn_dense_get_as(call, b, common, &y));

@@ -27,7 +27,7 @@ static fnz_status find_windows(fnzi_krn_call *call, const fnz_op *op, const fnz_
 static fnz_status row_major_copy(fnzi_krn_call *call, const fnzi_krn_array *from,
                                  fnzi_krn_array **out) {
   int64_t strides[FNZ_MAX_RANK];
-  fnz_geometry g = from->place;
+  fnz_geometry g = from->window;
   fnzi_krn_array *copy;
   g.offset = 0;
   g.strides = strides;
@@ -46,7 +46,7 @@ static fnz_status row_major_copy(fnzi_krn_call *call, const fnzi_krn_array *from
 static fnz_status share_windows(fnzi_krn_call *call, const fnzi_krn_array *base) {
   fnz_geometry *windows;
   size_t count;
-  FNZ_TRY(find_windows(call, call->op, call->args, &base->place, &windows, &count));
+  FNZ_TRY(find_windows(call, call->op, call->args, &base->window, &windows, &count));
   if (count != call->noutputs)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_INTERNAL, "%zu windows for %zu results", count,
                                 call->noutputs);
@@ -59,10 +59,10 @@ static fnz_status share_windows(fnzi_krn_call *call, const fnzi_krn_array *base)
  * it begins where its storage does. */
 fnz_status fnzi_kernel_view(fnzi_krn_call *call) {
   fnzi_krn_array *base = fnzi_krn_call_input(call, 0), *copy;
-  bool row_major = fnzi_is_contiguous(&base->place);
+  bool row_major = fnzi_is_contiguous(&base->window);
   if (row_major || !fnzi_view_counts_from_storage(fnzi_view_find(call->op))) {
     fnz_status status = share_windows(call, base);
-    if (status == FNZ_OK || status == FNZ_NO_MEMORY || (row_major && base->place.offset == 0))
+    if (status == FNZ_OK || status == FNZ_NO_MEMORY || (row_major && base->window.offset == 0))
       return status;
   }
   FNZ_TRY(row_major_copy(call, base, &copy));
@@ -79,22 +79,22 @@ fnz_status fnzi_kernel_scatter_view(fnzi_krn_call *call) {
   fnz_arg *args;
   fnzi_krn_window to, from;
   size_t count;
-  if (counts && !fnzi_is_contiguous(&out->place)) { /* it becomes row-major */
+  if (counts && !fnzi_is_contiguous(&out->window)) { /* it becomes row-major */
     fnzi_krn_array *copy;
     FNZ_TRY(row_major_copy(call, out, &copy));
-    fnz_status status = fnzi_krn_array_share(call->ctx, out, copy->storage, &copy->place);
+    fnz_status status = fnzi_krn_array_share(call->ctx, out, copy->storage, &copy->window);
     fnzi_krn_array_release(call->ctx, copy);
     FNZ_TRY(status);
   }
   FNZ_TRY(fnzi_meta_view_args(&call->scratch, through, call->args, &args));
-  FNZ_TRY(find_windows(call, through, args, &out->place, &windows, &count));
-  fnzi_krn_array window = *out;
-  window.place = windows[0];
+  FNZ_TRY(find_windows(call, through, args, &out->window, &windows, &count));
+  fnzi_krn_array part = *out;
+  part.window = windows[0];
   int64_t low, high;
   if (!fnzi_extent(windows, &low, &high) || low < 0 ||
       (uint64_t)high > out->storage->bytes / out->cell)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "the window leaves the tensor");
-  fnzi_krn_window_of(&window, &to);
+  fnzi_krn_window_of(&part, &to);
   fnzi_krn_window_of(src, &from);
   if (counts)
     fnzi_krn_windows_in_order(windows, &src->geometry, &to, &from);

@@ -30,12 +30,12 @@ static fnz_status where_add_operand(fnzi_krn_call *call, const fnz_arg *arg, fnz
     return FNZ_OK;
   }
   fnzi_krn_window_of(a, w);
-  if (a->place.dtype == dtype)
+  if (a->window.dtype == dtype)
     return FNZ_OK;
-  if (fnzi_krn_is_float8(a->place.dtype) || fnzi_krn_is_float8(dtype)) /* eager promotes none */
-    return fnzi_krn_refuse_conversion(call, dtype, a->place.dtype);
+  if (fnzi_krn_is_float8(a->window.dtype) || fnzi_krn_is_float8(dtype)) /* eager promotes none */
+    return fnzi_krn_refuse_conversion(call, dtype, a->window.dtype);
   FNZ_TRY(fnzi_krn_dense_get_as(call, a, dtype, &data));
-  fnzi_krn_window_dense(w, dtype, a->place.rank, a->place.sizes, data);
+  fnzi_krn_window_dense(w, dtype, a->window.rank, a->window.sizes, data);
   return FNZ_OK;
 }
 
@@ -55,7 +55,7 @@ static fnz_status where_choose(fnzi_krn_call *call, const choice *c) {
 }
 
 fnz_status fnzi_kernel_where(fnzi_krn_call *call) {
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   choice c;
   FNZ_TRY(where_add_operand(call, &call->args[0], FNZ_BOOL, MASK, &c));
   FNZ_TRY(where_add_operand(call, &call->args[1], dtype, YES, &c));
@@ -64,7 +64,7 @@ fnz_status fnzi_kernel_where(fnzi_krn_call *call) {
 }
 
 fnz_status fnzi_kernel_masked_fill(fnzi_krn_call *call) {
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
   choice c;
   FNZ_TRY(where_add_operand(call, &call->args[0], dtype, NO, &c));
   FNZ_TRY(where_add_operand(call, &call->args[1], FNZ_BOOL, MASK, &c));

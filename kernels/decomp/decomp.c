@@ -99,7 +99,7 @@ fnz_arg fnzi_dec_values(fnzi_dec_steps *s, fnzi_krn_array *const *arrays, size_t
 
 /* --- Steps ------------------------------------------------------------------------------------ */
 static fnz_status do_step(fnzi_dec_steps *s, const fnz_request *from, fnzi_krn_array **out,
-                          size_t room, size_t *count) {
+                          size_t capacity, size_t *count) {
   const fnz_op *op = from->op;
   const fnzi_kernel *row = fnzi_kernel_find(s->call->kernels, op);
   fnzi_krn_call call = {.ctx = s->call->ctx,
@@ -109,7 +109,7 @@ static fnz_status do_step(fnzi_dec_steps *s, const fnz_request *from, fnzi_krn_a
                         .asked = s->call->asked ? s->call->asked : s->call->op,
                         .kernels = s->call->kernels,
                         .outputs = out,
-                        .capacity = room,
+                        .capacity = capacity,
                         .expected = from->expected,
                         .nexpected = from->expected ? 1 : 0,
                         .target = FNZ_DTYPE_COUNT,
@@ -135,13 +135,13 @@ static void step_into(fnzi_dec_steps *s, const fnz_request *from, fnzi_krn_array
                       size_t count) {
   enum { MOST = 64 };
   fnzi_krn_array *few[MOST], **made = few;
-  size_t n, room = count > MOST ? count : MOST;
+  size_t n, capacity = count > MOST ? count : MOST;
   memset(out, 0, count * sizeof *out);
   if (count > MOST)
     made = fnzi_dec_arrays_room(s, count);
   if (s->status != FNZ_OK)
     return;
-  s->status = do_step(s, from, made, room, &n);
+  s->status = do_step(s, from, made, capacity, &n);
   const size_t owned = s->status == FNZ_OK ? n : 0;
   for (size_t i = 0; i < owned; i++) {
     if (s->status == FNZ_OK && made[i])

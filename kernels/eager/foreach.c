@@ -16,13 +16,13 @@ fnz_status fnzi_mem_list_number(fnz_context *ctx, const fnz_op *op, const fnzi_k
     *out = (fnz_arg){.tag = FNZ_ARG_FLOAT};
     return FNZ_OK;
   }
-  if (!a || !a->storage || a->place.rank != 1 || (int64_t)i >= a->place.sizes[0] ||
-      !fnzi_krn_can_convert(FNZ_F64, a->place.dtype))
+  if (!a || !a->storage || a->window.rank != 1 || (int64_t)i >= a->window.sizes[0] ||
+      !fnzi_krn_can_convert(FNZ_F64, a->window.dtype))
     return fnzi_mem_lists_refuse(ctx, op);
-  const unsigned char *at = fnzi_krn_array_data(a) + i * a->place.strides[0] * (int64_t)a->cell;
+  const unsigned char *at = fnzi_krn_array_data(a) + i * a->window.strides[0] * (int64_t)a->cell;
   if (e)
     FNZ_TRY(e->get(e->self, ctx, cell, at, a->cell));
-  fnzi_krn_convert_one(FNZ_F64, &value, a->place.dtype, e ? cell : at);
+  fnzi_krn_convert_one(FNZ_F64, &value, a->window.dtype, e ? cell : at);
   *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
   return FNZ_OK;
 }

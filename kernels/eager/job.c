@@ -32,8 +32,8 @@ fnz_status fnzi_mem_job_give_again(fnzi_mem_job *job, fnzi_krn_array *array) {
 
 static bool lies_well(const fnzi_krn_array *out) {
   size_t bytes = out->geometry.rank * sizeof *out->dims;
-  return out->storage->refs == 1 && out->place.offset == out->geometry.offset &&
-         (!bytes || memcmp(out->place.strides, out->geometry.strides, bytes) == 0);
+  return out->storage->refs == 1 && out->window.offset == out->geometry.offset &&
+         (!bytes || memcmp(out->window.strides, out->geometry.strides, bytes) == 0);
 }
 
 fnz_status fnzi_mem_job_own_result(fnzi_mem_job *job, fnzi_krn_array *out) {
@@ -51,7 +51,7 @@ fnz_status fnzi_mem_job_own_result(fnzi_mem_job *job, fnzi_krn_array *out) {
   fnzi_krn_storage *shared = out->storage;
   out->storage = copy->storage;
   copy->storage = shared;
-  fnzi_krn_array_place_as_geometry(out);
+  fnzi_krn_array_window_as_geometry(out);
   out->eager = true;
   fnzi_krn_array_release(job->ctx, copy);
   return status;

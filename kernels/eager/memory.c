@@ -6,7 +6,7 @@
 /* --- Becoming eager ---------------------------------------------------------------------- */
 /* Returns whether the elements are where the geometry says; dimensions of size 1 do not count. */
 static bool lies_as_geometry(const fnzi_krn_array *a) {
-  const fnz_geometry *g = &a->geometry, *p = &a->place;
+  const fnz_geometry *g = &a->geometry, *p = &a->window;
   if (fnz_geometry_numel(g) == 0)
     return true;
   bool same = g->offset == p->offset && !g->is_conj && !g->is_neg;
@@ -23,14 +23,14 @@ static fnz_status move_in(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array 
   g.is_conj = g.is_neg = false;
   FNZ_TRY(fnzi_krn_array_create(ctx, &m->stock, &g, a->cell, &fresh));
   fresh->eager = true;
-  fnzi_krn_array_place_as_geometry(fresh);
+  fnzi_krn_array_window_as_geometry(fresh);
   fnz_status status = fnzi_krn_array_allocate(ctx, fresh, m->has_data && !fnzi_is_dense(&g));
   if (status == FNZ_OK && m->stock.elsewhere)
     status = fnzi_mem_array_copy(m, ctx, NULL, fresh, a);
   else if (status == FNZ_OK && m->has_data)
     fnzi_krn_copy_cells(&(fnzi_krn_copy){g.rank, g.sizes, fnzi_krn_array_data(fresh),
-                                         fresh->place.strides, fnzi_krn_array_data(a),
-                                         a->place.strides, a->cell},
+                                         fresh->window.strides, fnzi_krn_array_data(a),
+                                         a->window.strides, a->cell},
                         m->team);
   if (status == FNZ_OK) {
     fnzi_krn_storage *old = a->storage;
@@ -49,7 +49,7 @@ fnz_status fnzi_mem_array_make_eager(fnzi_krn_machine *m, fnz_context *ctx, fnzi
   if (!a->storage || a->storage->refs != 1 || !lies_as_geometry(a) ||
       fnzi_krn_storage_holds(&quiet, a->storage, &a->geometry) != FNZ_OK)
     FNZ_TRY(move_in(m, ctx, a));
-  fnzi_krn_array_place_as_geometry(a);
+  fnzi_krn_array_window_as_geometry(a);
   a->eager = true;
   return FNZ_OK;
 }
@@ -59,7 +59,7 @@ fnz_status fnzi_mem_array_window(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn
                                  const fnz_geometry *window, fnzi_krn_array **out) {
   FNZ_TRY(fnzi_krn_storage_holds(ctx, storage, window));
   FNZ_TRY(fnzi_krn_array_create(ctx, &m->stock, window, fnzi_dtype(window->dtype)->bytes, out));
-  fnzi_krn_array_place_as_geometry(*out);
+  fnzi_krn_array_window_as_geometry(*out);
   (*out)->eager = true;
   (*out)->storage = storage;
   storage->refs++;
@@ -86,7 +86,7 @@ fnz_status fnzi_mem_array_create(fnzi_krn_machine *m, fnz_context *ctx,
   fnzi_krn_array *a;
   *out = NULL;
   FNZ_TRY(fnzi_krn_array_create(ctx, &m->stock, geometry, fnzi_dtype(geometry->dtype)->bytes, &a));
-  fnzi_krn_array_place_as_geometry(a);
+  fnzi_krn_array_window_as_geometry(a);
   a->eager = true;
   fnz_status status = fnzi_krn_array_allocate(ctx, a, false);
   if (status == FNZ_OK)

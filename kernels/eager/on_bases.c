@@ -122,11 +122,11 @@ static fnz_status give_results(const based *b, const fnz_handle *handles, size_t
 static fnz_status write_bases(based *b) {
   fnz_arg *args;
   fnz_handle *handles;
-  size_t count, room = b->via->nreturns + b->job->capacity;
+  size_t count, capacity = b->via->nreturns + b->job->capacity;
   FNZ_TRY(copy_bases(b));
   FNZ_TRY(make_args(b, &args));
-  FNZI_NEW(b->job->scratch, room, &handles);
-  FNZ_TRY(fnzi_mem_job_part(b->job, b->via, args, handles, room, &count));
+  FNZI_NEW(b->job->scratch, capacity, &handles);
+  FNZ_TRY(fnzi_mem_job_part(b->job, b->via, args, handles, capacity, &count));
   fnz_status status = give_results(b, handles, count);
   for (size_t k = 0; k < count; k++)
     fnzi_krn_array_release(b->job->ctx, fnzi_krn_array_of(handles[k]));

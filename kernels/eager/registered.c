@@ -185,9 +185,9 @@ static fnz_status write_copies(fnzi_mem_job *job, copying *c) {
   size_t count;
   fnz_handle *handles;
   FNZ_TRY(copy_written(c, &args));
-  size_t room = job->capacity + via->nreturns + c->count;
-  FNZI_NEW(job->scratch, room, &handles);
-  FNZ_TRY(fnzi_mem_job_part(job, via, args, handles, room, &count));
+  size_t capacity = job->capacity + via->nreturns + c->count;
+  FNZI_NEW(job->scratch, capacity, &handles);
+  FNZ_TRY(fnzi_mem_job_part(job, via, args, handles, capacity, &count));
   fnz_status status = give_twin(job, c, handles, count);
   for (size_t k = 0; k < count; k++)
     fnzi_krn_array_release(job->ctx, fnzi_krn_array_of(handles[k]));

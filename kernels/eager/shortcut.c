@@ -82,7 +82,7 @@ static bool shortcut_take_args(const fnzi_mem_job *job, const fnz_geometry *like
   }
   for (uint32_t k = 0; k < s->code.arity; k++) {
     int8_t arg = s->code.in[k].arg;
-    if (arg >= 0 && fnzi_krn_arg_array(&job->args[arg])->place.dtype != s->code.compute)
+    if (arg >= 0 && fnzi_krn_arg_array(&job->args[arg])->window.dtype != s->code.compute)
       return false;
   }
   return true;

@@ -167,10 +167,10 @@ static bool overlaps_other_target(const writing *w, size_t k) {
 
 /* --- Storing ----------------------------------------------------------------------------- */
 static bool is_there(const fnzi_krn_array *target, const fnzi_krn_array *from) {
-  size_t bytes = from->place.rank * sizeof *from->dims;
-  return from->storage == target->storage && from->place.dtype == target->geometry.dtype &&
-         from->place.offset == target->geometry.offset &&
-         (!bytes || memcmp(from->place.strides, target->geometry.strides, bytes) == 0);
+  size_t bytes = from->window.rank * sizeof *from->dims;
+  return from->storage == target->storage && from->window.dtype == target->geometry.dtype &&
+         from->window.offset == target->geometry.offset &&
+         (!bytes || memcmp(from->window.strides, target->geometry.strides, bytes) == 0);
 }
 
 /* The elements as the target keeps them: its lazy bits undone. Owned by the caller. */

@@ -154,15 +154,15 @@ fnz_status fnzi_meta_outputs_check(const fnzi_krn_call *call, const fnzi_kernel 
 static bool may_reuse(const fnz_arg *arg, const fnzi_krn_array *out) {
   fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   return a && (arg->flags & FNZ_ARG_LAST_USE) && a->storage->refs == 1 && !a->storage->end &&
-         a->place.dtype == out->place.dtype && fnzi_same_sizes(&a->place, &out->place) &&
-         fnzi_is_dense(&a->place);
+         a->window.dtype == out->window.dtype && fnzi_same_sizes(&a->window, &out->window) &&
+         fnzi_is_dense(&a->window);
 }
 
 static fnz_status reuse_any(fnzi_krn_call *call, fnzi_krn_array *out) {
   for (size_t i = 0; i < call->op->nparams; i++)
     if (may_reuse(&call->args[i], out)) {
       fnzi_krn_array *a = fnzi_krn_arg_array(&call->args[i]);
-      return fnzi_krn_array_share(call->ctx, out, a->storage, &a->place);
+      return fnzi_krn_array_share(call->ctx, out, a->storage, &a->window);
     }
   return fnzi_krn_array_allocate(call->ctx, out, false);
 }
@@ -180,7 +180,7 @@ static fnz_status start_from_base(fnzi_krn_call *call, fnzi_krn_array *out) {
   if (!base)
     return fnzi_krn_array_allocate(call->ctx, out, true);
   if (may_reuse(arg, out) && fnzi_meta_args_count(call->args, call->op->nparams, arg->u.value) == 1)
-    return fnzi_krn_array_share(call->ctx, out, base->storage, &base->place);
+    return fnzi_krn_array_share(call->ctx, out, base->storage, &base->window);
   FNZ_TRY(fnzi_krn_array_allocate(call->ctx, out, false));
   return fnzi_krn_array_assign(call, out, base);
 }
@@ -189,8 +189,8 @@ static fnz_status start_from_base(fnzi_krn_call *call, fnzi_krn_array *out) {
 static bool is_window(const fnzi_krn_call *call, const fnzi_kernel *row) {
   const fnzi_krn_array *from = call->op->nparams ? fnzi_krn_call_input(call, 0) : NULL;
   bool same = from && call->noutputs == 1 && call->outputs[0] &&
-              call->outputs[0]->place.dtype == from->place.dtype &&
-              fnzi_same_sizes(&call->outputs[0]->place, &from->place);
+              call->outputs[0]->window.dtype == from->window.dtype &&
+              fnzi_same_sizes(&call->outputs[0]->window, &from->window);
   uint8_t access = fnzi_kernel_facts(row)->access;
   return access == FNZI_ACCESS_VIEW || (access == FNZI_ACCESS_SAME && same);
 }
@@ -204,8 +204,8 @@ fnz_status fnzi_meta_evaluate_memory(fnzi_krn_call *call, const fnzi_kernel *row
         continue;
       if (!call->asked) {
         /* Values lie row by row, whatever eager's strides are; tensors lie at these. */
-        fnzi_contiguous_strides(out->place.sizes, out->place.rank,
-                                out->dims + 2 * (size_t)out->place.rank);
+        fnzi_contiguous_strides(out->window.sizes, out->window.rank,
+                                out->dims + 2 * (size_t)out->window.rank);
       }
       FNZ_TRY(fnzi_krn_array_allocate(call->ctx, out, false));
     }

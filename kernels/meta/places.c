@@ -70,7 +70,7 @@ typedef struct finder {
 
 static fnz_status too_many(const finder *f) {
   return fnzi_krn_call_refuse(f->call, FNZ_CLASS_BOUNDS,
-                              "more indices than the %u dimensions of self", f->self->place.rank);
+                              "more indices than the %u dimensions of self", f->self->window.rank);
 }
 
 enum { TRUTHS = 256 };
@@ -122,17 +122,17 @@ static fnz_status split_mask(finder *f, const fnz_geometry *mask, const uint8_t 
 }
 
 static fnz_status take_mask(finder *f, const fnzi_krn_array *mask) {
-  const fnz_geometry *g = &mask->place;
+  const fnz_geometry *g = &mask->window;
   const void *bits;
   if (g->rank == 0)
     return fnzi_krn_call_refuse(f->call, FNZ_CLASS_UNSUPPORTED, "a mask without dimensions");
-  if (g->rank > f->self->place.rank - f->dim)
+  if (g->rank > f->self->window.rank - f->dim)
     return too_many(f);
   for (uint32_t i = 0; i < g->rank; i++)
-    if (g->sizes[i] != f->self->place.sizes[f->dim + i])
+    if (g->sizes[i] != f->self->window.sizes[f->dim + i])
       return fnzi_krn_call_refuse(
           f->call, FNZ_CLASS_BOUNDS, "a mask has size %lld where self has %lld in dimension %u",
-          (long long)g->sizes[i], (long long)f->self->place.sizes[f->dim + i], f->dim + i);
+          (long long)g->sizes[i], (long long)f->self->window.sizes[f->dim + i], f->dim + i);
   if (!f->call->has_data)
     return fnzi_krn_call_refuse(f->call, FNZ_CLASS_UNSUPPORTED,
                                 "the size of the result depends on the values of a mask");
@@ -141,23 +141,23 @@ static fnz_status take_mask(finder *f, const fnzi_krn_array *mask) {
 }
 
 static bool is_mask(const fnzi_krn_array *index) {
-  return index->place.dtype == FNZ_BOOL || index->place.dtype == FNZ_U8;
+  return index->window.dtype == FNZ_BOOL || index->window.dtype == FNZ_U8;
 }
 
 static fnz_status take_index(finder *f, const fnz_arg *arg) {
   const fnzi_krn_array *index = fnzi_krn_arg_array(arg);
   if (index && is_mask(index))
     return take_mask(f, index);
-  if (f->dim >= f->self->place.rank)
+  if (f->dim >= f->self->window.rank)
     return too_many(f);
   if (index) {
     vector *v = &f->vectors[f->count++];
     v->dim = f->dim;
-    v->shape = index->place;
+    v->shape = index->window;
     v->values = NULL;
     if (f->call->has_data)
       FNZ_TRY(
-          fnzi_meta_index_values(f->call, index, f->self->place.sizes[f->dim], true, &v->values));
+          fnzi_meta_index_values(f->call, index, f->self->window.sizes[f->dim], true, &v->values));
   }
   f->dim++;
   return FNZ_OK;
@@ -200,9 +200,9 @@ fnz_status fnzi_meta_places_find(fnzi_krn_call *call, const fnzi_krn_array *self
   for (uint32_t k = 0; k < f.count; k++)
     shapes[k] = &f.vectors[k].shape;
   FNZ_TRY(fnzi_meta_broadcast(call, shapes, f.count, &out->rank, out->sizes));
-  if (out->rank + self->place.rank - f.count > FNZ_MAX_RANK)
+  if (out->rank + self->window.rank - f.count > FNZ_MAX_RANK)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT, "a result of rank %u is above %d",
-                                out->rank + self->place.rank - f.count, FNZ_MAX_RANK);
+                                out->rank + self->window.rank - f.count, FNZ_MAX_RANK);
   for (uint32_t i = 0; i < out->rank; i++)
     out->count *= out->sizes[i];
   bool together = f.vectors[f.count - 1].dim - f.vectors[0].dim + 1 == f.count;
@@ -218,9 +218,9 @@ fnz_status fnzi_meta_values_check(const fnzi_krn_call *call, const fnzi_krn_arra
   /* Kept dimensions of self, with the dimensions of the index in between. */
   int64_t sizes[2 * FNZ_MAX_RANK];
   uint32_t kept = 0, more = 0;
-  for (uint32_t d = 0; d < self->place.rank; d++)
+  for (uint32_t d = 0; d < self->window.rank; d++)
     if (!places->values[d]) {
-      sizes[kept < places->first ? kept : kept + places->rank] = self->place.sizes[d];
+      sizes[kept < places->first ? kept : kept + places->rank] = self->window.sizes[d];
       kept++;
     }
   memcpy(sizes + places->first, places->sizes, places->rank * sizeof *sizes);

@@ -106,11 +106,11 @@ static fnz_dtype computed_dtype(const fnzi_krn_call *call, const fnzi_meta_point
   fnzi_promotion promotion = {0};
   if (kind != FNZI_PROMOTE_ALWAYS_BOOL && kind != FNZI_PROMOTE_COMPLEX_TO_FLOAT &&
       kind != FNZI_PROMOTE_INT_AND_COMPLEX_TO_FLOAT)
-    return call->outputs[0]->place.dtype;
+    return call->outputs[0]->window.dtype;
   for (uint32_t k = 0; k < c->noperands; k++) {
     const fnzi_krn_array *a = fnzi_krn_arg_array(c->operands[k]);
     if (a)
-      fnzi_promotion_add_tensor(&promotion, a->place.dtype, a->place.rank);
+      fnzi_promotion_add_tensor(&promotion, a->window.dtype, a->window.rank);
     else
       fnzi_promotion_add_number(&promotion, c->operands[k]);
   }
@@ -142,7 +142,7 @@ static double implied(const fnzi_krn_call *call, fnz_dtype compute, const operan
   case FROM_TENS:
     return pow(10, fabs(fnzi_krn_named_float(call, o->arg, 0)));
   case FROM_BITS:
-    return 8.0 * (double)fnzi_dtype(call->outputs[0]->place.dtype)->bytes;
+    return 8.0 * (double)fnzi_dtype(call->outputs[0]->window.dtype)->bytes;
   case FROM_ELSE:
     return fnzi_krn_named_float(call, o->arg, o->number);
   case FROM_ELSE_LARGEST:

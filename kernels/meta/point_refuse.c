@@ -13,7 +13,7 @@ fnz_status fnzi_meta_point_check_arity(const fnzi_krn_call *call,
 
 static bool is_bool(const fnz_arg *operand) {
   const fnzi_krn_array *a = fnzi_krn_arg_array(operand);
-  return a && a->place.dtype == FNZ_BOOL;
+  return a && a->window.dtype == FNZ_BOOL;
 }
 
 static bool is_bool_or_truth(const fnz_arg *operand) {
@@ -120,7 +120,7 @@ fnz_status fnzi_meta_point_accepts(const fnzi_krn_call *call) {
 static bool converts(const fnzi_meta_point_choice *what, uint32_t arity) {
   for (uint32_t k = 0; k < arity; k++) {
     const fnzi_krn_array *a = fnzi_krn_arg_array(what->operands[k]);
-    fnz_dtype from = a ? a->place.dtype : what->compute;
+    fnz_dtype from = a ? a->window.dtype : what->compute;
     if (!fnzi_krn_can_convert(fnzi_meta_point_class(what->compute), from) ||
         fnzi_krn_is_float8(from))
       return false;

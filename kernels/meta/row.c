@@ -14,9 +14,9 @@ static bool takes_row(fnzi_krn_call *call, const char *name, uint32_t dims, int8
   *out = a ? (int8_t)at : -1;
   if (!a)
     return true;
-  bool fits = a->place.dtype == FNZ_F32 && a->place.rank == dims && dims < x->rank;
+  bool fits = a->window.dtype == FNZ_F32 && a->window.rank == dims && dims < x->rank;
   for (uint32_t d = 0; fits && d < dims; d++)
-    fits = a->place.sizes[d] == x->sizes[x->rank - dims + d];
+    fits = a->window.sizes[d] == x->sizes[x->rank - dims + d];
   return fits;
 }
 
@@ -64,7 +64,7 @@ static fnz_dtype row_dtype_of(const fnzi_krn_call *call) {
 static bool has_types(const fnzi_krn_call *call, fnz_dtype result) {
   fnz_dtype dtype = row_dtype_of(call);
   bool computes = dtype == FNZ_F32 || dtype == FNZ_F64 || dtype == FNZ_I64 || dtype == FNZ_BOOL;
-  return computes && call->outputs[0]->place.dtype == result;
+  return computes && call->outputs[0]->window.dtype == result;
 }
 
 /* takes_<types>() of row_ops.def. */
@@ -112,8 +112,8 @@ bool fnzi_meta_by_rows(fnzi_krn_call *call, fnzi_meta_row *out) {
   *out = (fnzi_meta_row){.length = 1, .args = {0, -1, -1}};
   if (!x || call->noutputs == 0 || call->noutputs > FNZI_ROW_RESULTS || !row_find(call, out))
     return false;
-  for (uint32_t d = x->place.rank - out->dims; d < x->place.rank; d++)
-    out->length *= x->place.sizes[d];
+  for (uint32_t d = x->window.rank - out->dims; d < x->window.rank; d++)
+    out->length *= x->window.sizes[d];
   if (out->length < 2)
     return false;
   out->count = fnzi_krn_array_numel(x) / out->length;

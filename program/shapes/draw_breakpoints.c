@@ -35,14 +35,14 @@ static fnz_status number_at(drawing *t, const fnzi_expr *symbol, size_t side, co
   FNZ_TRY(fnzi_point_int(t->point, symbol, found, out));
   if (!*found)
     return FNZ_OK;
-  int64_t room = direction > 0 ? (b->max < FARTHEST ? b->max : FARTHEST) - *out
-                               : *out - (b->min > -FARTHEST ? b->min : -FARTHEST);
+  int64_t reach = direction > 0 ? (b->max < FARTHEST ? b->max : FARTHEST) - *out
+                                : *out - (b->min > -FARTHEST ? b->min : -FARTHEST);
   /* The nearest number in this direction at which they differ, if longer and longer steps within
    * `room` meet one. */
   int64_t from = *out, same = 0, step = 1;
   *found = false;
-  while (!*found && same < room) {
-    step = step < room ? step : room;
+  while (!*found && same < reach) {
+    step = step < reach ? step : reach;
     FNZ_TRY(differ_at(t, symbol, from + (direction > 0 ? step : -step), found));
     same = *found ? same : step;
     step = *found ? step : step + step / 4 + 1;
@@ -85,10 +85,10 @@ static fnz_status set_breakpoint(drawing *t, size_t k, fnzi_arena *arena, bool *
       const fnzi_expr *other = t->s->free.data[i];
       const fnzi_bounds *b = &bounds[other->id];
       bool known;
-      int64_t old, room = number + number + ROOM;
+      int64_t old, reach = number + number + ROOM;
       FNZ_TRY(fnzi_point_int(t->point, other, &known, &old));
-      if (!fnzi_is_data_symbol(other) && old < room && room >= b->min && room <= b->max)
-        FNZ_TRY(fnzi_point_set(t->point, other, room));
+      if (!fnzi_is_data_symbol(other) && old < reach && reach >= b->min && reach <= b->max)
+        FNZ_TRY(fnzi_point_set(t->point, other, reach));
     }
   }
   FNZ_TRY(fnzi_point_set(t->point, symbol, number));

@@ -98,7 +98,7 @@ fnz_status fnzi_free_numbers(const fnzi_sizes *s, fnzi_point *point, fnzi_arena 
 /* Symbols that add up to `total`, each from `low` on and at most `room` more. */
 typedef struct shares {
   const fnzi_expr *symbols[MOST_TERMS];
-  int64_t low[MOST_TERMS], room[MOST_TERMS], numbers[MOST_TERMS], total;
+  int64_t low[MOST_TERMS], reach[MOST_TERMS], numbers[MOST_TERMS], total;
   size_t count;
 } shares;
 
@@ -133,8 +133,8 @@ static bool begin(shares *s, const fnzi_bounds *bounds, int64_t least, int64_t *
     *slack -= low;
   }
   for (size_t i = 0; i < s->count; i++) {
-    int64_t room = bounds[s->symbols[i]->id].max - s->low[i];
-    s->room[i] = room < *slack ? room : *slack;
+    int64_t reach = bounds[s->symbols[i]->id].max - s->low[i];
+    s->reach[i] = reach < *slack ? reach : *slack;
   }
   return true;
 }
@@ -145,13 +145,13 @@ static void share(fnzi_draw *d, shares *s, int64_t slack) {
   size_t first = fnzi_draw_next(d) % s->count;
   int64_t after = 0;
   for (size_t i = 0; i < s->count; i++)
-    after += s->room[i];
+    after += s->reach[i];
   for (size_t n = 0; n < s->count; n++) {
     size_t i = (first + n) % s->count, left = s->count - n;
-    after -= s->room[i];
+    after -= s->reach[i];
     int64_t least = slack > after ? slack - after : 0, mean = slack / (int64_t)left;
     int64_t most = mean + mean + (mean < slack);
-    most = most < s->room[i] ? most : s->room[i];
+    most = most < s->reach[i] ? most : s->reach[i];
     most = most > slack ? slack : most;
     int64_t choices = most > least ? most - least + 1 : 1;
     int64_t more = least + (int64_t)(fnzi_draw_next(d) % (uint64_t)choices);

@@ -172,13 +172,13 @@ static fnz_status call_put_result(fnz_stack *stack, const fnz_op *op, size_t k, 
 enum { FEW_RESULTS = 8 };
 
 static fnz_status call_backend(fnz_stack *stack, const fnz_op *op, fnz_backend *backend,
-                               fnz_handle *handles, size_t room, size_t *count) {
+                               fnz_handle *handles, size_t capacity, size_t *count) {
   const fnz_request request = {op, stack->args, stack->count, NULL, ""};
   bool guarded = FNZI_BACKEND_HAS(backend, guard) && !(op->flags & FNZI_OP_NO_DEVICE_GUARD);
   if (guarded)
     backend->guard(backend->self, true);
   fnz_status status =
-      backend->call(backend->self, stack->ctx, &request, handles, room, count, stack->warning);
+      backend->call(backend->self, stack->ctx, &request, handles, capacity, count, stack->warning);
   if (guarded)
     backend->guard(backend->self, false);
   return status;
@@ -187,17 +187,17 @@ static fnz_status call_backend(fnz_stack *stack, const fnz_op *op, fnz_backend *
 static fnz_status call(fnz_stack *stack, const fnz_op *op) {
   fnz_backend *backend;
   fnz_handle few[FEW_RESULTS], *handles = few;
-  size_t room = op->nreturns, lists = fnzi_op_lists(op), count, *lengths;
+  size_t capacity = op->nreturns, lists = fnzi_op_lists(op), count, *lengths;
   if (stack->out_of_memory)
     return fnzi_no_memory(stack->ctx);
   FNZ_TRY(fnzi_call_stack_arrange(stack, op));
   FNZ_TRY(choose_backend(stack, op, &backend));
   if (lists) {
     const fnz_request request = {op, stack->args, stack->count, NULL, ""};
-    room = fnzi_request_room(backend, &request);
+    capacity = fnzi_request_capacity(backend, &request);
   }
-  if (room > FEW_RESULTS)
-    FNZI_NEW(&stack->arena, room, &handles);
+  if (capacity > FEW_RESULTS)
+    FNZI_NEW(&stack->arena, capacity, &handles);
   /* The lengths of several lists; NULL for one list, which takes what the other results leave. */
   lengths = NULL;
   if (lists >= 2) {
@@ -206,7 +206,7 @@ static fnz_status call(fnz_stack *stack, const fnz_op *op) {
       lengths[k] = op->returns[k].is_list ? length_of(stack, op, k) : 1;
   }
   FNZ_TRY(fnzi_call_stack_reserve(stack, op->nreturns));
-  FNZ_TRY(call_backend(stack, op, backend, handles, room, &count));
+  FNZ_TRY(call_backend(stack, op, backend, handles, capacity, &count));
   fnzi_call_stack_release(stack, 0);
   stack->count = 0;
   arrived *a = &(arrived){backend, handles, count, 0, lengths};

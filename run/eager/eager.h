@@ -30,7 +30,7 @@ typedef struct fnzi_eag_tensor {
   struct fnzi_eag_tensor *spare; /* the next one in the list of ended tensors */
   fnz_geometry *own;             /* the geometry it was created with, in `numbers` */
   int64_t *numbers;              /* sizes and strides */
-  uint32_t room;                 /* the rank that `numbers` has room for */
+  uint32_t capacity;             /* the rank that `numbers` has room for */
 } fnzi_eag_tensor;
 
 typedef struct fnzi_eag_interp {

@@ -40,13 +40,13 @@ fnz_status fnzi_eag_tensor_create(fnzi_eag_interp *in, fnzi_run_memory *memory,
   FNZ_TRY(check_window(in, memory, w));
   if (t != NULL) {
     in->spare[w->rank] = t->spare;
-    *t = (fnzi_eag_tensor){.own = t->own, .numbers = t->numbers, .room = w->rank};
+    *t = (fnzi_eag_tensor){.own = t->own, .numbers = t->numbers, .capacity = w->rank};
   } else {
     FNZI_NEW(&in->run.arena, 1, &t);
     FNZI_NEW(&in->run.arena, 1, &t->own);
     FNZI_NEW(&in->run.arena, 2 * (size_t)w->rank, &t->numbers);
     FNZI_PUSH(in->run.ctx, &in->all, t);
-    t->room = w->rank;
+    t->capacity = w->rank;
   }
   set_geometry(w, t->numbers, t->own);
   t->g = t->own;
@@ -66,8 +66,8 @@ void fnzi_eag_tensor_end(fnzi_eag_interp *in, fnzi_eag_tensor *t) {
   fnzi_eag_tensor_forget(in, t);
   if (--t->memory->users == 0)
     fnzi_run_memory_end(&in->run, t->memory);
-  t->spare = in->spare[t->room];
-  in->spare[t->room] = t;
+  t->spare = in->spare[t->capacity];
+  in->spare[t->capacity] = t;
 }
 
 fnz_status fnzi_eag_tensor_reshape(fnzi_eag_interp *in, fnzi_eag_tensor *t,

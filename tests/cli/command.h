@@ -93,10 +93,10 @@ static inline int spawn_fnz(char **argv, const char *in, const char *out, char *
 }
 
 /* Splits `words` at blanks into argv; none of the paths used here has one. */
-static inline void split(const char *words, char *text, size_t room, char **argv) {
+static inline void split(const char *words, char *text, size_t capacity, char **argv) {
   static char name[] = "fnz";
   int count = 0;
-  ck_assert_uint_lt(strlen(words), room);
+  ck_assert_uint_lt(strlen(words), capacity);
   memcpy(text, words, strlen(words) + 1);
   argv[count++] = name;
   for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {

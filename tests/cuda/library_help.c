@@ -153,10 +153,10 @@ const char *draw_type(text *t, int64_t low, int64_t high) {
   return types[draw(t, low, high)];
 }
 
-static void say(char *to, size_t room, const char *format, va_list words) {
+static void say(char *to, size_t capacity, const char *format, va_list words) {
   size_t used = strlen(to);
-  int n = vsnprintf(to + used, room - used, format, words);
-  ck_assert_int_lt(n, (int)(room - used));
+  int n = vsnprintf(to + used, capacity - used, format, words);
+  ck_assert_int_lt(n, (int)(capacity - used));
 }
 
 void put_input(text *t, const char *format, ...) {

@@ -54,22 +54,22 @@ static inline size_t count_of(const fnz_array *a) {
   return bound_of(a->dtype) == 0 ? a->bytes : a->bytes / (is_pair ? cell / 2 : cell);
 }
 
-static inline bool is_close(const fnz_array *a, const fnz_array *b, char *why, size_t room) {
+static inline bool is_close(const fnz_array *a, const fnz_array *b, char *why, size_t capacity) {
   double most = bound_of(b->dtype);
   for (size_t i = 0; i < count_of(b); i++) {
     double x = number_at(a, i), y = number_at(b, i);
     if (x == y || fabs(x - y) <= most * (1 + fabs(y)) || (isnan(x) && isnan(y)))
       continue;
-    snprintf(why, room, "%s: element %zu is %.9g, not %.9g", b->name, i, x, y);
+    snprintf(why, capacity, "%s: element %zu is %.9g, not %.9g", b->name, i, x, y);
     return false;
   }
   return true;
 }
 
 static inline bool are_close(const fnz_arrays *got, const fnz_arrays *want, char *why,
-                             size_t room) {
+                             size_t capacity) {
   for (size_t k = 0; k < fnz_arrays_count(want); k++)
-    if (!is_close(fnz_arrays_at(got, k), fnz_arrays_at(want, k), why, room))
+    if (!is_close(fnz_arrays_at(got, k), fnz_arrays_at(want, k), why, capacity))
       return false;
   return true;
 }

@@ -29,7 +29,7 @@ static double share_of(fnz_dtype dtype) {
   return bound == 0 ? 0 : dtype == FNZ_F16 || dtype == FNZ_BF16 ? 1e-2 : 1e-5;
 }
 
-static bool is_recorded(const fnz_array *got, const fnz_array *want, char *why, size_t room) {
+static bool is_recorded(const fnz_array *got, const fnz_array *want, char *why, size_t capacity) {
   double greatest = 1;
   fnz_array pairs;
   if (got && got->dtype == FNZ_C64 && want->dtype == FNZ_F32) {
@@ -38,7 +38,7 @@ static bool is_recorded(const fnz_array *got, const fnz_array *want, char *why, 
     got = &pairs;
   }
   if (!got || got->dtype != want->dtype || got->bytes != want->bytes) {
-    snprintf(why, room, "%s is missing, or of another type or size", want->name);
+    snprintf(why, capacity, "%s is missing, or of another type or size", want->name);
     return false;
   }
   for (size_t i = 0; i < count_of(want); i++)
@@ -48,7 +48,7 @@ static bool is_recorded(const fnz_array *got, const fnz_array *want, char *why, 
     double x = number_at(got, i), y = number_at(want, i);
     if (x == y || fabs(x - y) <= share_of(want->dtype) * greatest || (isnan(x) && isnan(y)))
       continue;
-    snprintf(why, room, "%s: element %zu is %.9g, not %.9g", want->name, i, x, y);
+    snprintf(why, capacity, "%s: element %zu is %.9g, not %.9g", want->name, i, x, y);
     return false;
   }
   return true;
@@ -56,14 +56,14 @@ static bool is_recorded(const fnz_array *got, const fnz_array *want, char *why, 
 
 /* Unwritten values are unchanged: inputs as given; for buffers the file has no other value. */
 static bool are_recorded(const fnz_arrays *in, const fnz_arrays *got, const fnz_arrays *want,
-                         char *why, size_t room) {
+                         char *why, size_t capacity) {
   for (size_t k = 0; k < fnz_arrays_count(want); k++) {
     const fnz_array *a = fnz_arrays_at(want, k), *b = fnz_arrays_find(got, a->name);
     if (!b && strncmp(a->name, "input.", 6) == 0)
       b = fnz_arrays_find(in, a->name + 6);
     if (!b && strncmp(a->name, "output.", 7) != 0)
       continue;
-    if (!is_recorded(b, a, why, room))
+    if (!is_recorded(b, a, why, capacity))
       return false;
   }
   return true;

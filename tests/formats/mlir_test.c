@@ -158,12 +158,12 @@ static fnz_program *for_mlir(const fnz_program *p) {
 }
 
 /* The call, and a return of all that it gives. */
-static void body_of(const char *call, char *out, size_t room) {
-  size_t used = (size_t)snprintf(out, room, "%s\n  return", call);
+static void body_of(const char *call, char *out, size_t capacity) {
+  size_t used = (size_t)snprintf(out, capacity, "%s\n  return", call);
   const char *stop = strstr(call, " = ");
   for (const char *s = strchr(call, '%'); s && s < stop; s = strchr(s + 1, '%'))
-    used += (size_t)snprintf(out + used, room - used, "%s %.*s", s == strchr(call, '%') ? "" : ",",
-                             (int)strcspn(s, ":"), s);
+    used += (size_t)snprintf(out + used, capacity - used, "%s %.*s",
+                             s == strchr(call, '%') ? "" : ",", (int)strcspn(s, ":"), s);
 }
 
 /* These keep their operator, for other arguments. */

@@ -166,7 +166,7 @@ static void put_result(draft *d, const fnz_param *r, size_t at) {
     PUT(d->after, "%s%%r%zu", *d->after ? ", " : "", at);
 }
 
-static bool write_call(const fnz_op *op, draft *d, char *text, size_t room) {
+static bool write_call(const fnz_op *op, draft *d, char *text, size_t capacity) {
   *d = (draft){.op = op};
   for (size_t i = 0; i < fnz_op_param_count(op); i++) {
     fnz_param p = fnz_op_param(op, i);
@@ -181,8 +181,8 @@ static bool write_call(const fnz_op *op, draft *d, char *text, size_t room) {
       return false;
     put_result(d, &r, i);
   }
-  snprintf(text, room, "fnz 1\nprogram(%s)\n{\n%s%s%s%s(%s)\nreturn %s\n}\n", d->inputs, d->before,
-           d->results, *d->results ? " = " : "", op->name, d->args, d->after);
+  snprintf(text, capacity, "fnz 1\nprogram(%s)\n{\n%s%s%s%s(%s)\nreturn %s\n}\n", d->inputs,
+           d->before, d->results, *d->results ? " = " : "", op->name, d->args, d->after);
   return true;
 }
 

@@ -29,8 +29,9 @@ static bool read_tree(tree *t, bool is_cbor, const void *bytes, size_t size) {
   return size && (is_cbor ? tree_read_cbor(t, bytes, size) : tree_read_json(t, bytes, size));
 }
 
-static size_t write_tree(const mutator *m, char *out, size_t room) {
-  return m->is_cbor ? tree_write_cbor(&m->own, out, room) : tree_write_json(&m->own, out, room);
+static size_t write_tree(const mutator *m, char *out, size_t capacity) {
+  return m->is_cbor ? tree_write_cbor(&m->own, out, capacity)
+                    : tree_write_json(&m->own, out, capacity);
 }
 
 /* One change, and fewer and fewer others: a file that is wrong in several places is refused for the
@@ -43,12 +44,12 @@ static void change_tree(mutator *m) {
 }
 
 /* The text of a record, or of a whole file, with a part of m->second where `is_cross`. */
-static size_t change_text(mutator *m, tree_text text, bool is_cross, char *out, size_t room) {
+static size_t change_text(mutator *m, tree_text text, bool is_cross, char *out, size_t capacity) {
   if (!read_tree(&m->own, m->is_cbor, text.at, text.size))
     return 0;
   m->donor = is_cross ? &m->second : &m->own;
   change_tree(m);
-  return write_tree(m, out, room);
+  return write_tree(m, out, capacity);
 }
 
 /* --- archives ------------------------------------------------------------------------------ */
@@ -103,12 +104,12 @@ static void cross_records(mutator *m) {
 }
 
 /* The model most often; else another record of JSON, if there is one. */
-static size_t change_json_record(mutator *m, bool is_cross, char *out, size_t room) {
+static size_t change_json_record(mutator *m, bool is_cross, char *out, size_t capacity) {
   uint32_t at = find_record(m, &m->archive, one_in(m, 12) ? ".json" : model);
   if (at == m->archive.count)
     return 0;
   tree_text *data = &m->archive.all[at].data;
-  size_t size = change_text(m, *data, is_cross, out, room);
+  size_t size = change_text(m, *data, is_cross, out, capacity);
   if (size)
     *data = (tree_text){out, (uint32_t)size};
   return size;

@@ -60,6 +60,6 @@ uint32_t mutate_below(mutator *m, uint32_t n);
 
 /* --- operators.c ---------------------------------------------------------------------------- */
 /* The name of another operator, in `out`; of one with the same arguments where `alike`. */
-bool mutate_operator(mutator *m, tree_text name, bool alike, char *out, size_t room);
+bool mutate_operator(mutator *m, tree_text name, bool alike, char *out, size_t capacity);
 
 #endif

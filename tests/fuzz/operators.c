@@ -54,7 +54,7 @@ static const fnz_op *find(tree_text name, bool is_exported) {
   return fnz_op_find(NULL, text);
 }
 
-bool mutate_operator(mutator *m, tree_text name, bool alike, char *out, size_t room) {
+bool mutate_operator(mutator *m, tree_text name, bool alike, char *out, size_t capacity) {
   const fnz_op *op = find(name, !m->is_cbor);
   if (!op)
     return false;
@@ -63,8 +63,8 @@ bool mutate_operator(mutator *m, tree_text name, bool alike, char *out, size_t r
     return false;
   const char *to = fnz_op_name(op);
   if (m->is_cbor)
-    snprintf(out, room, "%s", to);
+    snprintf(out, capacity, "%s", to);
   else
-    snprintf(out, room, "%s%s%s", prefix, to, strchr(to, '.') ? "" : ending);
+    snprintf(out, capacity, "%s%s%s", prefix, to, strchr(to, '.') ? "" : ending);
   return true;
 }

@@ -132,13 +132,13 @@ static void put_end(writer *w, uint32_t count, uint32_t directory) {
   put(w, 0, 2);
 }
 
-size_t records_write(const records *from, char *out, size_t room) {
+size_t records_write(const records *from, char *out, size_t capacity) {
   uint32_t crc[RECORDS_MOST], local[RECORDS_MOST];
-  writer w = {out, out, out + room};
+  writer w = {out, out, out + capacity};
   size_t needed = END;
   for (uint32_t i = 0; i < from->count; i++)
     needed += LOCAL + ENTRY + 68 + 2 * (size_t)from->all[i].name.size + from->all[i].data.size;
-  if (needed > room)
+  if (needed > capacity)
     return 0;
   for (uint32_t i = 0; i < from->count; i++) {
     tree_text name = from->all[i].name, data = from->all[i].data;

@@ -19,6 +19,6 @@ typedef struct records {
 bool records_read(records *out, const char *bytes, size_t size);
 /* With the lengths, offsets and checksums that belong to it, and data but JSON at multiples of 64
  * bytes, as PyTorch has it. The size; 0 when there is no room. */
-size_t records_write(const records *from, char *out, size_t room);
+size_t records_write(const records *from, char *out, size_t capacity);
 
 #endif

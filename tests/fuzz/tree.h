@@ -46,8 +46,8 @@ typedef struct tree {
 bool tree_read_json(tree *t, const char *bytes, size_t size);
 bool tree_read_cbor(tree *t, const char *bytes, size_t size);
 /* The number of bytes written; 0 when there is no room. Heads of CBOR are as short as can be. */
-size_t tree_write_json(const tree *t, char *out, size_t room);
-size_t tree_write_cbor(const tree *t, char *out, size_t room);
+size_t tree_write_json(const tree *t, char *out, size_t capacity);
+size_t tree_write_cbor(const tree *t, char *out, size_t capacity);
 
 /* Behind an item and all it holds. */
 uint32_t tree_behind(const tree *t, uint32_t at);

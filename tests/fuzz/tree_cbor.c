@@ -180,9 +180,9 @@ static bool put_item(writer *w, const tree_item *item, uint32_t count) {
   }
 }
 
-size_t tree_write_cbor(const tree *t, char *out, size_t room) {
+size_t tree_write_cbor(const tree *t, char *out, size_t capacity) {
   uint32_t counts[TREE_MOST];
-  writer w = {out, out + room};
+  writer w = {out, out + capacity};
   if (!count_items(t, counts))
     return 0;
   for (uint32_t i = 0; i < t->count; i++) {

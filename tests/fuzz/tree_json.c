@@ -150,8 +150,8 @@ static bool put_item(writer *w, const tree_item *item) {
   }
 }
 
-size_t tree_write_json(const tree *t, char *out, size_t room) {
-  writer w = {out, out + room};
+size_t tree_write_json(const tree *t, char *out, size_t capacity) {
+  writer w = {out, out + capacity};
   for (uint32_t i = 0; i < t->count; i++) {
     const tree_item *item = &t->items[i];
     bool follows = i && item->kind != TREE_END && !tree_is_open(item - 1);

@@ -27,9 +27,9 @@ items variants_items(variants *v, const fnzi_json *list) {
   items found = {NULL, list ? list->count : 0};
   if (!found.count)
     return found;
-  void *room;
-  OK(v->ctx, fnzi_arena_alloc(&v->arena, found.count, sizeof *found.at, &room));
-  found.at = room;
+  void *capacity;
+  OK(v->ctx, fnzi_arena_alloc(&v->arena, found.count, sizeof *found.at, &capacity));
+  found.at = capacity;
   size_t i = 0;
   for (const fnzi_json *item = list->u.first; item; item = item->next)
     found.at[i++] = item;
@@ -153,7 +153,7 @@ static size_t widen(fnz_dtype dtype, size_t count, const void *cells, double **o
   return count;
 }
 
-void block_compare(block want, const void *cells, size_t k, char *what, size_t room) {
+void block_compare(block want, const void *cells, size_t k, char *what, size_t capacity) {
   double *a, *b, most = 1e-3, tolerance = tolerance_of(want.dtype);
   size_t count = widen(want.dtype, want.count, want.cells, &a);
   (void)widen(want.dtype, want.count, cells, &b);
@@ -164,7 +164,7 @@ void block_compare(block want, const void *cells, size_t k, char *what, size_t r
                 : isinf(a[i]) ? a[i] == b[i]
                               : fabs(a[i] - b[i]) <= tolerance * most;
     if (!same)
-      snprintf(what, room, "result %zu, element %zu: %.17g instead of %.17g", k, i, b[i], a[i]);
+      snprintf(what, capacity, "result %zu, element %zu: %.17g instead of %.17g", k, i, b[i], a[i]);
   }
   free(a);
   free(b);

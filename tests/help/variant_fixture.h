@@ -44,7 +44,7 @@ void variants_shape(const variants *v, size_t number, shape *out);
 size_t block_bytes(block b);
 /* Says in `what`, which is "" before, where the elements of result k differ by more than a few
  * roundings of the largest of them. */
-void block_compare(block want, const void *cells, size_t k, char *what, size_t room);
+void block_compare(block want, const void *cells, size_t k, char *what, size_t capacity);
 
 /* The memory of one call, and the tensors that look at it. bases[i] is all of memory i. */
 typedef struct scene {

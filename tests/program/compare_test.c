@@ -437,14 +437,15 @@ enum { DEEP = 60000 };
 
 /* The first node of a long chain is `first`. */
 static fnz_program *read_chain(const char *first) {
-  size_t room = (size_t)DEEP * 48 + 256, used;
-  char *text = malloc(room);
+  size_t capacity = (size_t)DEEP * 48 + 256, used;
+  char *text = malloc(capacity);
   ck_assert_ptr_nonnull(text);
-  used =
-      (size_t)snprintf(text, room, "fnz 1 program(%%x: f32[2]) {\n%%v0: f32[2] = %s(%%x)\n", first);
+  used = (size_t)snprintf(text, capacity, "fnz 1 program(%%x: f32[2]) {\n%%v0: f32[2] = %s(%%x)\n",
+                          first);
   for (int i = 1; i < DEEP; i++)
-    used += (size_t)snprintf(text + used, room - used, "%%v%d: f32[2] = neg(%%v%d)\n", i, i - 1);
-  snprintf(text + used, room - used, "return %%v%d }", DEEP - 1);
+    used +=
+        (size_t)snprintf(text + used, capacity - used, "%%v%d: f32[2] = neg(%%v%d)\n", i, i - 1);
+  snprintf(text + used, capacity - used, "return %%v%d }", DEEP - 1);
   fnz_program *p = read_text(text);
   free(text);
   return p;

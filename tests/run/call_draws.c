@@ -195,10 +195,10 @@ static void theme_sizes(drawn_call *d, drawn_tensor *t) {
 /* A window into memory that an earlier tensor has. */
 static bool share(drawn_call *d, drawn_tensor *t) {
   uint8_t base = (uint8_t)choose(d->c, (uint32_t)d->nbases);
-  int64_t room = d->nbases ? d->bases[base].count - need(t) : -1;
-  if (room < 0 || d->bases[base].dtype != d->theme_dtype)
+  int64_t capacity = d->nbases ? d->bases[base].count - need(t) : -1;
+  if (capacity < 0 || d->bases[base].dtype != d->theme_dtype)
     return false;
-  t->offset += perhaps(d->c, 50) ? choose_in(d->c, 0, room) : 0;
+  t->offset += perhaps(d->c, 50) ? choose_in(d->c, 0, capacity) : 0;
   t->base = base;
   return true;
 }
@@ -419,12 +419,12 @@ void draw_call(choices *c, const fnz_op *op, drawn_call *d) {
 
 typedef struct text {
   char *out;
-  size_t at, room;
+  size_t at, capacity;
 } text;
 
 static void say(text *t, const char *words) {
   size_t size = strlen(words);
-  if (t->at + size + 1 > t->room)
+  if (t->at + size + 1 > t->capacity)
     return;
   memcpy(t->out + t->at, words, size + 1);
   t->at += size;
@@ -474,8 +474,8 @@ static void say_plain(text *t, const fnz_arg *a, const fnz_arg *items) {
   }
 }
 
-void draw_text(const drawn_call *d, char *out, size_t room) {
-  text t = {out, 0, room};
+void draw_text(const drawn_call *d, char *out, size_t capacity) {
+  text t = {out, 0, capacity};
   say(&t, d->op->name);
   for (size_t i = 0; i < d->nargs; i++) {
     const drawn_arg *a = &d->args[i];

@@ -55,6 +55,6 @@ void draw_call(choices *c, const fnz_op *op, drawn_call *out);
 /* A dense tensor of small numbers; its place. */
 uint8_t draw_dense(drawn_call *d, fnz_dtype dtype, uint32_t rank, const int64_t *sizes);
 /* One line for people, cut off at `room`. */
-void draw_text(const drawn_call *d, char *out, size_t room);
+void draw_text(const drawn_call *d, char *out, size_t capacity);
 
 #endif

@@ -161,16 +161,16 @@ static unsigned char *cells_of(replay *r, fnz_eager tensor) {
 
 /* --- Geometry --------------------------------------------------------------------------------- */
 
-static void print_geometry(char *out, size_t room, const fnz_geometry *g) {
-  size_t used = (size_t)snprintf(out, room, "%s[", fnz_dtype_get_info(g->dtype)->name);
-  for (uint32_t i = 0; i < g->rank && used < room; i++)
-    used +=
-        (size_t)snprintf(out + used, room - used, "%s%lld", i ? "," : "", (long long)g->sizes[i]);
-  for (uint32_t i = 0; i < g->rank && used < room; i++)
-    used += (size_t)snprintf(out + used, room - used, "%s%lld", i ? "," : "] stride(",
+static void print_geometry(char *out, size_t capacity, const fnz_geometry *g) {
+  size_t used = (size_t)snprintf(out, capacity, "%s[", fnz_dtype_get_info(g->dtype)->name);
+  for (uint32_t i = 0; i < g->rank && used < capacity; i++)
+    used += (size_t)snprintf(out + used, capacity - used, "%s%lld", i ? "," : "",
+                             (long long)g->sizes[i]);
+  for (uint32_t i = 0; i < g->rank && used < capacity; i++)
+    used += (size_t)snprintf(out + used, capacity - used, "%s%lld", i ? "," : "] stride(",
                              (long long)g->strides[i]);
-  if (used < room)
-    snprintf(out + used, room - used, "%s offset(%lld)%s%s", g->rank ? ")" : "]",
+  if (used < capacity)
+    snprintf(out + used, capacity - used, "%s offset(%lld)%s%s", g->rank ? ")" : "]",
              (long long)g->offset, g->is_conj ? " conj" : "", g->is_neg ? " neg" : "");
 }
 

@@ -75,12 +75,12 @@ static inline fnz_arg D(fnz_dtype value) {
 
 /* --- Calls ------------------------------------------------------------------------------------ */
 static inline fnz_status try_call(const char *name, const fnz_arg *args, size_t nargs,
-                                  fnz_handle *out, size_t room, size_t *count) {
+                                  fnz_handle *out, size_t capacity, size_t *count) {
   const fnz_op *op = fnz_op_find(NULL, name);
   if (!op)
     ck_abort_msg("there is no operator %s", name);
   fnz_request request = {op, args, nargs, NULL, ""};
-  fnz_status status = eager.backend->call(eager.backend->self, eager.ctx, &request, out, room,
+  fnz_status status = eager.backend->call(eager.backend->self, eager.ctx, &request, out, capacity,
                                           count, eager.warning);
   for (size_t i = 0; status == FNZ_OK && i < *count; i++)
     own(out[i]);
@@ -102,8 +102,8 @@ static inline fnz_status call_status(const char *name, const fnz_arg *args, size
 
 #define ARGS(...)     (fnz_arg[]){__VA_ARGS__}, sizeof((fnz_arg[]){__VA_ARGS__}) / sizeof(fnz_arg)
 #define CALL(op, ...) call_one(op, ARGS(__VA_ARGS__))
-#define MANY(op, out, room, count, ...)                                                            \
-  OK(eager.ctx, try_call(op, ARGS(__VA_ARGS__), out, room, count))
+#define MANY(op, out, capacity, count, ...)                                                        \
+  OK(eager.ctx, try_call(op, ARGS(__VA_ARGS__), out, capacity, count))
 #define REFUSED(class_name, op, ...)                                                               \
   FAILS(eager.ctx, class_name, call_status(op, ARGS(__VA_ARGS__)))
 
