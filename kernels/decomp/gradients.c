@@ -65,33 +65,7 @@ static fnzi_krn_array *of_weight_group(fnzi_dec_steps *s, const conv *c, fnzi_kr
   return w;
 }
 
-/* Along one dimension, each place of a short weight is a product of matrices: the windows of a
- * convolution would be as long as the gradient. */
-static bool is_by_products(const conv *c) {
-  enum { MOST = 16, LEAST = 32 };
-  return c->spatial == 1 && c->groups == 1 && !c->transposed &&
-         fnzi_dec_array_size(c->weight, 2) <= MOST && fnzi_dec_array_size(c->grad, 2) >= LEAST;
-}
-
-static fnzi_krn_array *of_weight_by_products(fnzi_dec_steps *s, const conv *c) {
-  const int64_t taps = fnzi_dec_array_size(c->weight, 2), length = fnzi_dec_array_size(c->grad, 2);
-  const int64_t step = c->strides[0], pad = c->paddings[0];
-  fnzi_krn_array **parts = fnzi_dec_arrays_room(s, (size_t)taps), *x = c->input;
-  if (pad)
-    x = STEP(constant_pad_nd, V(x), INTS(pad, pad), I(0));
-  x = STEP(transpose__int, V(x), I(1), I(2));
-  for (int64_t k = 0; s->status == FNZ_OK && k < taps; k++) {
-    const int64_t first = k * c->dilations[0], end = first + (length - 1) * step + 1;
-    fnzi_krn_array *met = STEP(slice__Tensor, V(x), I(1), I(first), I(end), I(step));
-    fnzi_krn_array *w = STEP(sum__dim_IntList, V(STEP(bmm, V(c->grad), V(met))), INTS(0));
-    parts[k] = STEP(unsqueeze, V(w), I(2));
-  }
-  return s->status == FNZ_OK ? fnzi_dec_cat(s, parts, (size_t)taps, 2) : NULL;
-}
-
 static fnzi_krn_array *of_weight(fnzi_dec_steps *s, const conv *c) {
-  if (is_by_products(c))
-    return of_weight_by_products(s, c);
   fnzi_krn_array *x = c->transposed ? c->grad : c->input, *y = c->transposed ? c->input : c->grad;
   int64_t of_x = fnzi_dec_array_size(x, 1) / c->groups,
           of_y = fnzi_dec_array_size(y, 1) / c->groups;
