@@ -244,12 +244,16 @@ static void norm_block(const void *user, int64_t block, int lane) {
   }
 }
 
-/* Dimensions that are reduced are next to each other, and some behind them are not. */
+enum { NORM_LEAST = 1024 };
+
+/* Dimensions that are reduced are next to each other, and some behind them are not. For matrices of
+ * few elements the sums take longer to clear than to compute. */
 static bool is_of_columns(const fnzi_krn_call *call, const bool *reduced, column_norms *n) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   const fnz_geometry *g = &x->window;
   uint32_t d = 0;
-  if (g->dtype != FNZ_F32 || call->outputs[0]->window.dtype != FNZ_F32 || !fnzi_is_contiguous(g))
+  if (g->dtype != FNZ_F32 || call->outputs[0]->window.dtype != FNZ_F32 || !fnzi_is_contiguous(g) ||
+      fnzi_krn_array_numel(x) == 0)
     return false;
   *n = (column_norms){.x = (const void *)fnzi_krn_array_data(x), .length = 1, .width = 1};
   while (d < g->rank && !reduced[d])
@@ -259,7 +263,7 @@ static bool is_of_columns(const fnzi_krn_call *call, const bool *reduced, column
   for (; d < g->rank && !reduced[d]; d++)
     n->width *= g->sizes[d];
   n->blocks = (n->width + NORM_COLUMNS - 1) / NORM_COLUMNS;
-  return d == g->rank && n->width > 1;
+  return d == g->rank && n->width > 1 && n->length * n->width >= NORM_LEAST;
 }
 
 static fnz_status column_norms_of(fnzi_krn_call *call, column_norms *n) {

@@ -110,8 +110,9 @@ DECOMP(mse_loss_backward) {
 static fnzi_krn_array *bounded(fnzi_dec_steps *s, fnzi_krn_array *x, double edge, double slope,
                                double most) {
   bool is_wide = fnzi_dec_array_dtype(x) == FNZ_F64;
-  bool meets = is_wide ? edge * slope == most : (float)edge * (float)slope == (float)most;
-  if (edge > 0 && meets)
+  bool meets = is_wide ? edge > 0 && edge * slope == most
+                       : (float)edge > 0 && (float)edge * (float)slope == (float)most;
+  if (meets)
     return fnzi_dec_times(s, STEP(clamp, V(x), F(-edge), F(edge)), slope);
   fnzi_krn_array *y = fnzi_dec_times(s, x, slope);
   y = STEP(where__ScalarSelf, V(STEP(ge__Scalar, V(x), F(edge))), F(most), V(y));

@@ -184,7 +184,7 @@ static void give_groups(fnzi_dec_steps *s, const channels *c) {
                        *weight = fnzi_dec_given_array(s, "weight");
   const fnz_dtype dtype = fnzi_dec_array_dtype(input);
   const int64_t each = fnzi_dec_array_size(c->input, 2), all = fnzi_krn_named_int(s->call, "C", 0);
-  const double places = (double)(each * fnzi_dec_array_size(c->input, 3));
+  const int64_t places = each * fnzi_dec_array_size(c->input, 3);
   fnzi_krn_array *x = MUL(SUB(c->input, c->mean), c->rstd), *g = c->grad;
   fnzi_krn_array *along = STEP(sum__dim_IntList, V(MUL(g, x)), INTS(3), B(true));
   fnzi_krn_array *sum = STEP(sum__dim_IntList, V(g), INTS(3), B(true));
@@ -192,8 +192,8 @@ static void give_groups(fnzi_dec_steps *s, const channels *c) {
   fnzi_krn_array *by_bias = STEP(sum__dim_IntList, V(sum), INTS(0));
   if (c->weight)
     along = MUL(along, c->weight), sum = MUL(sum, c->weight);
-  along = STEP(div__Scalar, V(STEP(sum__dim_IntList, V(along), INTS(2), B(true))), F(places));
-  sum = STEP(div__Scalar, V(STEP(sum__dim_IntList, V(sum), INTS(2), B(true))), F(places));
+  along = STEP(div__Scalar, V(STEP(sum__dim_IntList, V(along), INTS(2), B(true))), I(places));
+  sum = STEP(div__Scalar, V(STEP(sum__dim_IntList, V(sum), INTS(2), B(true))), I(places));
   /* Computed anew: that is quicker than to keep what is normalised. */
   x = MUL(SUB(c->input, c->mean), c->rstd);
   g = c->weight ? MUL(g, c->weight) : g;
@@ -283,15 +283,15 @@ static fnzi_krn_array *sum_by_channel(fnzi_dec_steps *s, fnzi_krn_array *a) {
  * The sums of g and g d also are the gradients of bias and weight, so no others are computed. */
 static void give_channels(fnzi_dec_steps *s, const channels *c, bool train, fnz_dtype kept) {
   const int64_t width = fnzi_dec_array_size(c->input, 1);
-  const double places = (double)(width ? fnzi_dec_array_numel(c->input) / width : 0);
+  const int64_t places = width ? fnzi_dec_array_numel(c->input) / width : 0;
   fnzi_krn_array *distance = SUB(c->input, c->mean), *back = c->grad;
   fnzi_krn_array *along = sum_by_channel(s, MUL(distance, c->grad));
   fnzi_krn_array *sum = sum_by_channel(s, c->grad);
   fnzi_krn_array *by_weight = MUL(along, c->rstd);
   fnzi_krn_array *scale = c->weight ? MUL(c->rstd, c->weight) : c->rstd;
   if (train) {
-    fnzi_krn_array *slope = STEP(div__Scalar, V(MUL(by_weight, c->rstd)), F(places));
-    fnzi_krn_array *mean = STEP(div__Scalar, V(sum), F(places));
+    fnzi_krn_array *slope = STEP(div__Scalar, V(MUL(by_weight, c->rstd)), I(places));
+    fnzi_krn_array *mean = STEP(div__Scalar, V(sum), I(places));
     /* Computed anew: that is quicker than to keep the distances. */
     back = SUB(SUB(back, mean), MUL(SUB(c->input, c->mean), slope));
   }
