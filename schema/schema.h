@@ -305,7 +305,8 @@ fnz_dtype fnzi_promote(fnz_dtype a, fnz_dtype b);
 /* torch.can_cast: may an in-place or out= operator store `from` in `to`? */
 bool fnzi_can_cast(fnz_dtype from, fnz_dtype to);
 
-/* The kind of an operator that facts.def says nothing of, or that was parsed at run time. */
+/* The kind of an operator that facts.def does not name, such as one that was declared at run time.
+ */
 static inline fnzi_promotion_kind fnzi_promotion_by_tags(const fnz_op *op) {
   return op->tags & FNZI_TAG_POINTWISE ? FNZI_PROMOTE_DEFAULT : FNZI_PROMOTE_SELF;
 }

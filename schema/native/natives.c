@@ -56,7 +56,9 @@ fnz_status fnzi_native_publish(fnz_library *library) {
   FNZ_TRY(model_text(library, n, &op->model_text));
   op->tags = fnzi_tag_bits(op->tags_text);
   op->is_view = fnzi_schema_is_view(op);
-  op->promotion = fnzi_promotion_by_tags(op);
+  /* The file has no promotions. */
+  const fnz_op *known = fnz_op_find(NULL, op->name);
+  op->promotion = known ? known->promotion : fnzi_promotion_by_tags(op);
   op->composite = n->keys & FNZI_DISPATCH_BIT(CompositeImplicitAutograd)   ? FNZI_COMPOSITE_IMPLICIT
                   : n->keys & FNZI_DISPATCH_BIT(CompositeExplicitAutograd) ? FNZI_COMPOSITE_EXPLICIT
                   : n->keys & FNZI_DISPATCH_BIT(CompositeExplicitAutogradNonFunctional)

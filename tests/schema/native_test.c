@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * native_test.c - reading native_functions.yaml: the model of a small library in which everything
  * occurs, generated variants, the table, and that no damaged file does harm. */
 #include "tests/help/faults.h"
@@ -230,6 +230,21 @@ START_TEST(the_table_is_the_golden_one) {
 }
 END_TEST
 
+START_TEST(promotions_of_known_operators_are_the_tables) {
+  static const char text[] = "- func: div.Tensor(Tensor self, Tensor other) -> Tensor\n"
+                             "  tags: [core, pointwise]\n"
+                             "- func: blend(Tensor self, Tensor other) -> Tensor\n"
+                             "  tags: [core, pointwise]\n";
+  begin();
+  fnz_library *library = NULL;
+  OK(ctx, read_bytes(ctx, text, strlen(text), tags.data, tags.size, &library));
+  ck_assert_str_eq(fnz_op_promotion(fnz_library_op(library, 0)), "int_to_float");
+  ck_assert_str_eq(fnz_op_promotion(fnz_library_op(library, 1)), "default");
+  fnz_library_destroy(library);
+  end();
+}
+END_TEST
+
 /* --- Files that are no such files ------------------------------------------------------------- */
 
 #define F "- func: f(Tensor self) -> Tensor\n"
@@ -351,5 +366,6 @@ START_TEST(out_of_memory_leaks_nothing) {
 END_TEST
 
 RUN_SUITE("native", every_key_is_in_the_model, groups_are_completed, everything_is_counted,
-          the_table_is_the_golden_one, what_is_no_plain_yaml_is_refused, huge_files_are_refused,
-          damaged_files_do_no_harm, out_of_memory_leaks_nothing)
+          the_table_is_the_golden_one, promotions_of_known_operators_are_the_tables,
+          what_is_no_plain_yaml_is_refused, huge_files_are_refused, damaged_files_do_no_harm,
+          out_of_memory_leaks_nothing)
