@@ -4,8 +4,7 @@
 
 #include <stdlib.h>
 
-/* --- the origin of a node ----------------------------------------------------------------------
- */
+/* --- the origin of a node --------------------------------------------------------------------- */
 int cli_print_source(cli_call *call, const char *label, size_t graph, size_t node) {
   if (node == SIZE_MAX)
     return CLI_DONE;
@@ -53,8 +52,7 @@ int cli_explain_origin(cli_call *call, size_t graph, size_t node) {
   return is_itself ? CLI_DONE : cli_print_source(call, "needed by", o->reader_graph, o->reader);
 }
 
-/* --- steps -------------------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------------------ */
 /* A node of the decomposed program, and the node of the functional form that it is a step of. */
 typedef struct step {
   size_t whole_graph, whole, graph, node;
@@ -79,19 +77,16 @@ static size_t count_nodes(const fnz_program *p) {
   return count;
 }
 
-static bool is_of_one(const step *a, const step *b) {
-  return a->whole_graph == b->whole_graph && a->whole == b->whole;
-}
-
 static int explain_print_steps(cli_call *call, const step *steps, size_t count) {
   size_t wholes = count > 0;
   for (size_t i = 1; i < count; i++)
-    wholes += !is_of_one(&steps[i], &steps[i - 1]);
+    wholes +=
+        steps[i].whole_graph != steps[i - 1].whole_graph || steps[i].whole != steps[i - 1].whole;
   size_t all = count_nodes(call->made_of);
   printf("%zu nodes: %zu are steps of %zu operators that were taken apart\n", all, count, wholes);
   for (size_t i = 0; i < count; i++) {
     const step *s = &steps[i];
-    if (i == 0 || !is_of_one(s, s - 1)) {
+    if (i == 0 || s->whole_graph != s[-1].whole_graph || s->whole != s[-1].whole) {
       putchar('\n');
       CLI_TRY(cli_print_statement(call, call->functional, s->whole_graph, s->whole));
       CLI_TRY(cli_explain_origin(call, s->whole_graph, s->whole));

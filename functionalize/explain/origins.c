@@ -71,10 +71,6 @@ static const fnz_origin nowhere = {.reason = FNZ_REASON_PART,
                                    .output = SIZE_MAX,
                                    .view = SIZE_MAX};
 
-static bool is_nowhere(const fnz_origin *o) {
-  return o->node == SIZE_MAX && o->output == SIZE_MAX;
-}
-
 /* Other nodes without notes compute sizes for the next node, or end the program. */
 static void fill_gaps(fnz_origins *o, const fnz_program *from, const fnz_program *to) {
   for (size_t g = 0; g < o->ngraphs; g++) {
@@ -86,16 +82,17 @@ static void fill_gaps(fnz_origins *o, const fnz_program *from, const fnz_program
        * name. */
       const fnzi_node *node = fnzi_node_at(to, (uint32_t)g, (uint32_t)n);
       uint32_t there;
-      if (is_nowhere(at) && fnzi_expl_counterpart(to, (uint32_t)g, node, from, &there) &&
+      const bool is_gap = at->node == SIZE_MAX && at->output == SIZE_MAX;
+      if (is_gap && fnzi_expl_counterpart(to, (uint32_t)g, node, from, &there) &&
           strcmp(fnzi_node_target(fnzi_node_at(from, (uint32_t)g, there)),
                  fnzi_node_target(node)) == 0) {
         *at = nowhere;
         at->reason = FNZ_REASON_COMPUTED;
         at->graph = at->reader_graph = g;
         at->node = at->reader = there;
-      }
-      if (is_nowhere(at))
+      } else if (is_gap) {
         *at = next;
+      }
       next = *at;
       next.reason = FNZ_REASON_PART;
     }

@@ -22,16 +22,12 @@ bool fnzi_cpu_product_dtype(fnz_dtype dtype, fnz_dtype *out) {
   return fnzi_is_float(dtype) || fnzi_is_integer(dtype) || dtype == FNZ_C64 || dtype == FNZ_C128;
 }
 
-static bool is_int(int64_t n) {
-  return n <= INT32_MAX;
-}
-
 static bool is_row_major(int64_t cols, int64_t row, int64_t col) {
   return col == 1 && row >= cols;
 }
 
 bool fnzi_cpu_matrix_fits(int64_t rows, int64_t cols, int64_t row, int64_t col) {
-  if (!is_int(rows) || !is_int(cols) || !is_int(row) || !is_int(col))
+  if (rows > INT32_MAX || cols > INT32_MAX || row > INT32_MAX || col > INT32_MAX)
     return false;
   return is_row_major(cols, row, col) || is_row_major(rows, col, row);
 }

@@ -101,16 +101,15 @@ static fnz_status check_self(checking *c, fnzi_arena *scratch, const uint32_t **
   return FNZ_OK;
 }
 
-/* A single number is read before anything is written. */
-static bool is_number(const fnzi_mem_route *route, const fnzi_krn_array *operand) {
-  return operand->geometry.rank == 0 && (!route->is_pointwise || route->row->run != FNZI_RUN_point);
-}
-
 static fnz_status check_operand(checking *c, const fnz_arg *arg) {
   const fnzi_krn_array *operand = fnzi_krn_arg_array(arg);
   const fnz_geometry *g = &c->target->geometry;
   fnzi_loop *loop = c->call.elementwise && !c->resizes ? &c->loop : NULL;
-  if (!operand || is_number(c->job->route, operand) || !fnzi_mem_array_meets(operand, c->target) ||
+  const fnzi_mem_route *route = c->job->route;
+  /* A single number is read before anything is written. */
+  const bool is_number = operand && operand->geometry.rank == 0 &&
+                         (!route->is_pointwise || route->row->run != FNZI_RUN_point);
+  if (!operand || is_number || !fnzi_mem_array_meets(operand, c->target) ||
       fnzi_mutation_reads_whole(c->job->op, g, &operand->geometry))
     return FNZ_OK;
   c->reads += geometry_of(c, arg) == g;

@@ -77,17 +77,14 @@ static bool bounds(fnz_dtype dtype, const fnz_arg *number, double value, bool lo
   return lower ? is_below_end(dtype, number, value) : trunc(value) >= smallest_integer(dtype);
 }
 
-static bool is_half(fnz_dtype dtype) {
-  return dtype == FNZ_F16 || dtype == FNZ_BF16;
-}
-
 /* The type of the kind, in which a number must lie. */
 static fnz_dtype type_of(fnzi_number_kind as, fnz_dtype computed, const fnz_arg *number) {
-  bool is_half_as_f32 = as == FNZI_NUMBER_OPMATH && is_half(computed);
-  if (is_half_as_f32 || (as == FNZI_NUMBER_FLOAT && number->tag == FNZ_ARG_FLOAT))
+  const bool is_half = computed == FNZ_F16 || computed == FNZ_BF16;
+  if ((as == FNZI_NUMBER_OPMATH && is_half) ||
+      (as == FNZI_NUMBER_FLOAT && number->tag == FNZ_ARG_FLOAT))
     return FNZ_F32;
-  bool takes_any = (as == FNZI_NUMBER_FLOAT) || (as == FNZI_NUMBER_WIDE && is_half(computed)) ||
-                   (as == FNZI_NUMBER_NARROW && !fnzi_is_integer(computed) && !is_half(computed));
+  bool takes_any = (as == FNZI_NUMBER_FLOAT) || (as == FNZI_NUMBER_WIDE && is_half) ||
+                   (as == FNZI_NUMBER_NARROW && !fnzi_is_integer(computed) && !is_half);
   return takes_any ? FNZ_F64 : computed;
 }
 
