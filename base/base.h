@@ -94,8 +94,7 @@ static inline bool fnzi_is_final(fnz_status status) {
   return status == FNZ_NO_MEMORY || status == FNZ_CANCELLED;
 }
 
-/* --- Structures that begin with their size -------------------------------------------------------
- */
+/* --- Structures that begin with their size ---------------------------------------------------- */
 /* <fnz/api.h>. A new field must not be in padding that the structure had at its end: an older
  * caller leaves garbage there. */
 /* ARGUMENT when `given` says that it has 0 bytes, or more than `bytes`. NULL is allowed. */

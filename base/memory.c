@@ -154,8 +154,7 @@ fnz_status fnzi_arena_format(fnzi_arena *arena, const char **out, const char *fo
   return status;
 }
 
-/* --- blocks -------------------------------------------------------------------------------------
- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 enum { LARGEST_POOLED = FNZI_WATCHED ? 0 : FNZI_BLOCK_SIZES * ALIGN };
 
 void fnzi_blocks_init(fnzi_blocks *blocks, fnz_context *ctx) {

@@ -38,8 +38,7 @@ typedef struct bench {
   int count, rounds;
 } bench;
 
-/* --- Programs ----------------------------------------------------------------------------------
- */
+/* --- Programs --------------------------------------------------------------------------------- */
 static const char small[] =
     "fnz 1\nprogram(\n  %x: f32[4])\n{\n  %s: f32[2] offset(1) = slice.Tensor(%x, 0, 1, 3)\n"
     "  %a: f32[2] offset(1) = add_.Scalar(%s, 1)\n  return %x\n}\n";
@@ -112,8 +111,7 @@ static bool make_files(void) {
   return status == FNZ_OK;
 }
 
-/* --- Measuring ---------------------------------------------------------------------------------
- */
+/* --- Measuring -------------------------------------------------------------------------------- */
 static double now_ms(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

@@ -23,8 +23,7 @@ static double now_us(void) {
   return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
-/* --- Memory -------------------------------------------------------------------------------------
- */
+/* --- Memory ----------------------------------------------------------------------------------- */
 
 static int run_interpreter(benching *b, double *us) {
   cli_call *call = b->call;
@@ -66,8 +65,7 @@ static int find_inputs(benching *b) {
   return CLI_DONE;
 }
 
-/* --- Rounds -------------------------------------------------------------------------------------
- */
+/* --- Rounds ----------------------------------------------------------------------------------- */
 static int run_engine(benching *b, double *us) {
   cli_call *call = b->call;
   memset(b->out, 0, fnz_executable_count(call->executable, FNZ_SIDE_OUTPUT) * sizeof *b->out);
@@ -100,8 +98,7 @@ static int run_rounds(benching *b) {
   return CLI_DONE;
 }
 
-/* --- Telling ------------------------------------------------------------------------------------
- */
+/* --- Telling ---------------------------------------------------------------------------------- */
 static int order(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -190,8 +187,7 @@ static int bench_report(benching *b) {
   return bench_print_steps(b->call, times, count);
 }
 
-/* --- The verb -----------------------------------------------------------------------------------
- */
+/* --- The verb --------------------------------------------------------------------------------- */
 static int bench_prepare(benching *b) {
   cli_call *call = b->call;
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;

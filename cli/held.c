@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* --- The state of an executable ------------------------------------------------------------------
- */
+/* --- The state of an executable --------------------------------------------------------------- */
 
 int cli_state_open(cli_call *call) {
   const char *path = call->options[CLI_STATE_FILE];

@@ -68,8 +68,7 @@ void cli_json_times(cli_call *call) {
 #undef PHASE_JSON
 }
 
-/* --- Figures -----------------------------------------------------------------------------------
- */
+/* --- Figures ---------------------------------------------------------------------------------- */
 /* Rows of the JSON figures that both forms have. */
 #define STATS_ROWS(ROW)                                                                            \
   ROW(nodes) ROW(views) ROW(mutations) ROW(mutated) ROW(inputs) ROW(outputs) ROW(graphs)

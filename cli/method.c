@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* --- which one ---------------------------------------------------------------------------------
- */
+/* --- which one -------------------------------------------------------------------------------- */
 int cli_method_open(cli_call *call) {
   const char *path = call->operands[0];
   cli_phase_begin(call);
@@ -68,8 +67,7 @@ void cli_method_print(const cli_call *call) {
   putchar('\n');
 }
 
-/* --- the state of all --------------------------------------------------------------------------
- */
+/* --- the state of all ------------------------------------------------------------------------- */
 void cli_method_hold(const cli_call *call, fnz_compile_options *options, const char **room) {
   const size_t count = call->set ? fnz_methods_count_weights(call->set) : 0;
   bool is_cpu = !options->device || strcmp(options->device, "cpu") == 0;

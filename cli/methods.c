@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- names -------------------------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------------------------------------ */
 /* Returns "decode" for "models/decode.pt2"; the caller frees it. NULL: out of memory. */
 static char *name_of(const char *path) {
   const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
@@ -15,8 +14,7 @@ static char *name_of(const char *path) {
   return strndup(from, dot && dot != from ? (size_t)(dot - from) : strlen(from));
 }
 
-/* --- weights of other names ---------------------------------------------------------------------
- */
+/* --- weights of other names ------------------------------------------------------------------- */
 /* Applies "A=B": renames weight B of a later program to A, its name in the first program. */
 static int share(cli_call *call, const char *pair, bool *found, int k) {
   const char *equals = strchr(pair, '=');
@@ -35,8 +33,7 @@ static int share(cli_call *call, const char *pair, bool *found, int k) {
                    call->operands[k]);
 }
 
-/* --- the programs ------------------------------------------------------------------------------
- */
+/* --- the programs ----------------------------------------------------------------------------- */
 /* Functionalizes a program into call->methods. */
 static int methods_prepare(cli_call *call, const char *path, fnz_format format) {
   CLI_TRY(cli_read_program(call, path, &call->program));
@@ -55,8 +52,7 @@ static int methods_prepare(cli_call *call, const char *path, fnz_format format) 
   return CLI_DONE;
 }
 
-/* --- the file ----------------------------------------------------------------------------------
- */
+/* --- the file --------------------------------------------------------------------------------- */
 static int name_all(const cli_call *call, char **names, fnz_method *methods) {
   for (int k = 0; k < call->nmethods; k++) {
     names[k] =

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-/* --- which inputs ------------------------------------------------------------------------------
- */
+/* --- which inputs ----------------------------------------------------------------------------- */
 /* The weight of the program as read that is the user input `name` of its functional form. */
 static bool find_weight(const cli_call *call, const char *name, fnz_input_spec *out) {
   size_t count;
@@ -20,8 +19,7 @@ static bool find_weight(const cli_call *call, const char *name, fnz_input_spec *
   return false;
 }
 
-/* --- elements ----------------------------------------------------------------------------------
- */
+/* --- elements --------------------------------------------------------------------------------- */
 static fnz_status pairs_add(cli_call *call, const char *input, const char *name) {
   const fnz_weight w = fnz_program_weight(call->program, name);
   void *data;
@@ -34,8 +32,7 @@ static fnz_status pairs_add(cli_call *call, const char *input, const char *name)
   return status;
 }
 
-/* --- reporting -----------------------------------------------------------------------------------
- */
+/* --- reporting -------------------------------------------------------------------------------- */
 int cli_pairs_begin(cli_call *call) {
   size_t count, found = 0;
   const char *first = NULL;
@@ -77,8 +74,7 @@ int cli_pairs_save(cli_call *call) {
                    NULL);
 }
 
-/* --- from call to call -------------------------------------------------------------------------
- */
+/* --- from call to call ------------------------------------------------------------------------ */
 /* Result number k of the program, among the arrays of the last call. */
 static const fnz_array *find_result(const cli_call *call, const fnz_program *program, size_t k) {
   size_t number = 0;

@@ -131,8 +131,7 @@ bool cli_find_result(const fnz_program *program, const char *name, size_t *graph
   return false;
 }
 
-/* --- JSON --------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 void cli_json_node(fnzi_json_out *w, const fnz_program *program, size_t graph, size_t node) {
   const fnz_node_info info = fnz_program_node(program, graph, node);
   const fnz_arg *first = info.noutputs ? info.outputs : NULL;

@@ -18,8 +18,7 @@ static const char erase[] = "\r\033[K";
 /* Handlers of signals have nothing else to go by. */
 static volatile sig_atomic_t interrupted, is_shown;
 
-/* --- Ctrl-C -------------------------------------------------------------------------------------
- */
+/* --- Ctrl-C ----------------------------------------------------------------------------------- */
 static void end_by_signal(void) {
   if (is_shown)
     (void)!write(STDERR_FILENO, erase, sizeof erase - 1);
@@ -51,8 +50,7 @@ void cli_end_cancelled(void) {
   end_by_signal();
 }
 
-/* --- The line -----------------------------------------------------------------------------------
- */
+/* --- The line --------------------------------------------------------------------------------- */
 double cli_now_ms(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

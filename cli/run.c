@@ -13,8 +13,7 @@ static int save(cli_call *call, const fnz_arrays *arrays, const char *path) {
   return CLI_DONE;
 }
 
-/* --- As the interpreters do it ------------------------------------------------------------------
- */
+/* --- As the interpreters do it ---------------------------------------------------------------- */
 static bool has_state(const cli_call *call) {
   return cli_has(call, CLI_STATE_FILE) || cli_has(call, CLI_SAVE_STATE) || cli_has(call, CLI_STEPS);
 }
@@ -41,8 +40,7 @@ static int interpret_steps(cli_call *call) {
                                        : CLI_DONE;
 }
 
-/* --- By the engine ------------------------------------------------------------------------------
- */
+/* --- By the engine ---------------------------------------------------------------------------- */
 /* Runs `steps` calls; call->outputs has the results of the last call. */
 static int run_steps(cli_call *call, int steps) {
   for (int i = 0; i < steps; i++) {

@@ -8,8 +8,7 @@
 #include "program/formats/formats.h"
 #include "run/numbers.h"
 
-/* --- Members ------------------------------------------------------------------------------------
- */
+/* --- Members ---------------------------------------------------------------------------------- */
 fnz_status fnzi_eng_member_copy(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k, void *out) {
   const fnz_geometry *layout = ws->inputs[k].layout;
   uint32_t memory = ws->exe->inputs[k].memory;
@@ -40,8 +39,7 @@ fnz_status fnzi_eng_member_copy(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t
   return status;
 }
 
-/* --- Arrays in ----------------------------------------------------------------------------------
- */
+/* --- Arrays in -------------------------------------------------------------------------------- */
 fnz_status fnzi_eng_give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t k) {
   fnz_arg number;
   bool known = false;
@@ -54,8 +52,7 @@ fnz_status fnzi_eng_give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t
   return FNZ_OK;
 }
 
-/* --- Arrays out ----------------------------------------------------------------------------------
- */
+/* --- Arrays out ------------------------------------------------------------------------------- */
 /* The arrays of results. */
 typedef struct results {
   fnz_arrays *to;
@@ -131,8 +128,7 @@ static fnz_status give_output(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi
   return FNZ_OK;
 }
 
-/* --- Both ---------------------------------------------------------------------------------------
- */
+/* --- Both ------------------------------------------------------------------------------------- */
 static fnz_status run_bound(fnz_workspace *ws, fnzi_run_state *run,
                             const fnz_executable_state *state, fnz_arrays *outputs) {
   const size_t before = fnz_arrays_count(outputs);

@@ -5,8 +5,7 @@
  */
 #include "engine/engine.h"
 
-/* --- The key ------------------------------------------------------------------------------------
- */
+/* --- The key ---------------------------------------------------------------------------------- */
 static bool same_layout(const fnz_geometry *a, const fnz_geometry *b) {
   if (!a->sizes || !b)
     return !a->sizes == !b;
@@ -31,8 +30,7 @@ static bool fits(const fnz_workspace *ws, const fnzi_stp_binding *b, bool with_s
   return true;
 }
 
-/* --- What it takes ------------------------------------------------------------------------------
- */
+/* --- What it takes ---------------------------------------------------------------------------- */
 static void count_needs(fnzi_stp_binding *b) {
   fnz_needs *n = &b->needs;
   n->arena_bytes = b->arena_bytes;
@@ -49,8 +47,7 @@ static void count_needs(fnzi_stp_binding *b) {
   }
 }
 
-/* --- Bindings that are kept ---------------------------------------------------------------------
- */
+/* --- Bindings that are kept ------------------------------------------------------------------- */
 /* At most this many bytes may be used beside the arena while more than the fewest bindings are
  * kept: each binding has its own order of the weights of convolutions. */
 enum { FEWEST = 8, MOST_BYTES = 256 << 20 };

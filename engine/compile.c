@@ -4,8 +4,7 @@
 #include "kernels/backends.h"
 #include "program/shapes/sizes.h"
 
-/* --- Options ------------------------------------------------------------------------------------
- */
+/* --- Options ---------------------------------------------------------------------------------- */
 static fnz_status mark_donated(fnz_executable *exe, const char *name) {
   const fnzi_graph *g = fnzi_graph_main(exe->program);
   for (uint32_t k = 0; k < g->ninputs; k++)
@@ -28,8 +27,7 @@ static fnz_status mark_donated(fnz_executable *exe, const char *name) {
   return status;
 }
 
-/* --- The program and its weights ----------------------------------------------------------------
- */
+/* --- The program and its weights -------------------------------------------------------------- */
 
 static fnz_status find_symbols(fnz_executable *exe) {
   fnzi_sizes sizes;
@@ -77,8 +75,7 @@ static fnz_status find_files(fnz_executable *exe) {
   return FNZ_OK;
 }
 
-/* --- Executables --------------------------------------------------------------------------------
- */
+/* --- Executables ------------------------------------------------------------------------------ */
 /* Creates the first workspace, so that errors of the program are found now. A program without
  * symbols is also planned, at the recorded sizes. */
 static fnz_status warm_up(fnz_executable *exe) {

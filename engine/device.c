@@ -4,8 +4,7 @@
 #include "engine/engine.h"
 #include "engine/load/load.h"
 
-/* --- The library --------------------------------------------------------------------------------
- */
+/* --- The library ------------------------------------------------------------------------------ */
 #define TEXT_OF(number) #number
 #define TEXT(number)    TEXT_OF(number)
 #define SYMBOL          "fnzi_val_gpu"
@@ -62,8 +61,7 @@ fnz_status fnzi_eng_device_find(fnz_context *ctx, const char *name, const fnzi_s
   return device_check(ctx, &(opened){&fnzi_val_gpu});
 }
 
-/* --- Inputs -------------------------------------------------------------------------------------
- */
+/* --- Inputs ----------------------------------------------------------------------------------- */
 fnz_status fnzi_eng_device_inputs(fnz_workspace *ws) {
   const fnzi_graph *g = fnzi_graph_main(ws->exe->program);
   FNZI_NEW(&ws->call_arena, g->ninputs, &ws->device_in);
@@ -86,8 +84,7 @@ fnz_status fnzi_eng_device_inputs(fnz_workspace *ws) {
   return FNZ_OK;
 }
 
-/* --- Without an executable ----------------------------------------------------------------------
- */
+/* --- Without an executable -------------------------------------------------------------------- */
 fnz_status fnz_cuda_backend_create(fnz_context *ctx, const char *device, int threads,
                                    const char *cache, fnz_backend **out) {
   const fnzi_stp_device *gpu;

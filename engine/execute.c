@@ -3,8 +3,7 @@
 #include "engine/engine.h"
 #include "base/random.h"
 
-/* --- Memory -------------------------------------------------------------------------------------
- */
+/* --- Memory ----------------------------------------------------------------------------------- */
 static fnz_status check_needed(fnz_workspace *ws, const fnzi_stp_binding *b) {
   for (size_t i = 0; i < b->nread; i++) {
     uint32_t k = b->read_inputs[i];

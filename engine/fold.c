@@ -54,8 +54,7 @@ typedef struct folding {
   } kept;
 } folding;
 
-/* --- Which nodes --------------------------------------------------------------------------------
- */
+/* --- Which nodes ------------------------------------------------------------------------------ */
 static const fnz_geometry *geometry_of(const folding *f, const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE ? f->graph->values.data[arg->u.value].geometry : NULL;
 }
@@ -193,8 +192,7 @@ static bool choose(folding *f) {
   return any;
 }
 
-/* --- Their values -------------------------------------------------------------------------------
- */
+/* --- Their values ----------------------------------------------------------------------------- */
 static fnz_status give_weight(folding *f, uint32_t k, fnzi_krn_storage *storage) {
   const fnzi_stp_input *in = &f->exe->inputs[k];
   fnzi_krn_machine *machine = f->backend->self;
@@ -338,8 +336,7 @@ static fnz_status compute(folding *f) {
   return FNZ_OK;
 }
 
-/* --- The program without them -------------------------------------------------------------------
- */
+/* --- The program without them ----------------------------------------------------------------- */
 /* Builds graph 0 of the nodes that stay. parts[i]: the node of exe->program that node i is a part
  * of.
  */
@@ -433,8 +430,7 @@ static fnz_status build(folding *f) {
   return FNZ_OK;
 }
 
-/* --- Folding ------------------------------------------------------------------------------------
- */
+/* --- Folding ---------------------------------------------------------------------------------- */
 static fnz_status fold_open(folding *f) {
   FNZI_NEW(&f->scratch, f->graph->values.count, &f->constant);
   FNZI_NEW(&f->scratch, f->graph->values.count, &f->used);

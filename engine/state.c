@@ -17,8 +17,7 @@ static fnz_status bring_down(fnz_context *ctx, const fnz_executable_state *s) {
   return s->device ? s->exe->gpu->state_down(ctx, s) : FNZ_OK;
 }
 
-/* --- Making and ending --------------------------------------------------------------------------
- */
+/* --- Making and ending ------------------------------------------------------------------------ */
 static fnz_status state_open(const fnz_executable *exe, fnz_context *ctx,
                              fnz_executable_state **out) {
   fnz_context *own;
@@ -158,8 +157,7 @@ fnz_status fnz_executable_state_over(fnz_context *ctx, const fnz_executable *exe
   return done(ctx, s, status, out);
 }
 
-/* --- In memory of another state -----------------------------------------------------------------
- */
+/* --- In memory of another state --------------------------------------------------------------- */
 static fnz_status check_filled(fnz_context *ctx, const fnz_executable_state *s) {
   for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++)
     if (s->exe->inputs[k].in_state && !s->has_values[k])
@@ -276,8 +274,7 @@ void fnz_executable_state_destroy(fnz_executable_state *s) {
   fnz_context_destroy(ctx);
 }
 
-/* --- By name ------------------------------------------------------------------------------------
- */
+/* --- By name ---------------------------------------------------------------------------------- */
 static bool is_called(const fnz_executable_state *s, size_t i, const char *name) {
   const fnzi_stp_slot *slot = &s->exe->slots[FNZ_SIDE_STATE].data[i];
   const char *target = s->exe->program->inputs[slot->input].target;

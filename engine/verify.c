@@ -23,8 +23,7 @@ typedef struct verifying {
   uint64_t shows[FNZ_DTYPE_COUNT]; /* per dtype: those whose bits it may be */
 } verifying;
 
-/* --- Comparing ----------------------------------------------------------------------------------
- */
+/* --- Comparing -------------------------------------------------------------------------------- */
 /* A word of 2, 4 or 8 bytes that is NaN in a type of that width. */
 /* `as` shows the bits of `of`, and of what `of` shows. */
 static void note_reading(verifying *v, const fnz_geometry *of, const fnz_geometry *as) {
@@ -132,8 +131,7 @@ static fnz_status fresh(verifying *v, fnz_arrays **arrays) {
   return fnz_arrays_create(v->ctx, arrays);
 }
 
-/* --- Runs ----------------------------------------------------------------------------------
- */
+/* --- Runs ------------------------------------------------------------------------------------- */
 static fnz_status interpret(verifying *v, const fnz_arrays *inputs, fnz_arrays **out) {
   FNZ_TRY(fresh(v, out));
   const fnzi_run_options options = {.inputs = inputs, .emit = fnzi_run_emit_array, .user = *out};
@@ -179,8 +177,7 @@ static fnz_status alone(verifying *v, const char *run, fnz_status status) {
                    run, message);
 }
 
-/* --- Memory with gaps ---------------------------------------------------------------------------
- */
+/* --- Memory with gaps ------------------------------------------------------------------------- */
 enum { GAP = 2 };
 
 /* Makes a window of these sizes with a gap of one element after each element. */
@@ -273,8 +270,7 @@ static fnz_status verify_check_memory(verifying *v) {
   return FNZ_OK;
 }
 
-/* --- State --------------------------------------------------------------------------------------
- */
+/* --- State ------------------------------------------------------------------------------------ */
 /* Returns whether `a` is the value of an input in the state. */
 static bool is_in_state(const verifying *v, const fnz_array *a) {
   for (uint32_t k = 0; k < v->bound.graph->ninputs; k++)

@@ -5,8 +5,7 @@
 #include "engine/engine.h"
 #include "program/mapping.h"
 
-/* --- Memory that is kept ------------------------------------------------------------------------
- */
+/* --- Memory that is kept ---------------------------------------------------------------------- */
 enum { SMALLEST = 16, PARTS = 4 };
 
 /* Classes are powers of two and three steps between them. The class of a size, and the size of all
@@ -79,8 +78,7 @@ fnz_status fnzi_eng_with_context(fnz_context *ctx, const fnz_allocator *allocato
   return FNZ_OK;
 }
 
-/* --- Making and ending --------------------------------------------------------------------------
- */
+/* --- Making and ending ------------------------------------------------------------------------ */
 static fnz_status workspace_open(fnz_workspace *ws) {
   uint32_t count = ws->exe->ninputs;
   FNZ_TRY(fnz_cpu_backend_create(ws->ctx, ws->exe->threads, &ws->backend));
@@ -162,8 +160,7 @@ fnz_status fnz_workspace_create(fnz_context *ctx, const fnz_executable *exe, fnz
   return fnzi_eng_workspace_create(exe, ctx, out);
 }
 
-/* --- Kept workspaces ----------------------------------------------------------------------------
- */
+/* --- Kept workspaces -------------------------------------------------------------------------- */
 fnz_status fnzi_eng_workspace_take(const fnz_executable *exe, fnz_context *ctx,
                                    fnz_workspace **out) {
   fnz_executable *shared = (fnz_executable *)(uintptr_t)exe;
@@ -215,8 +212,7 @@ fnz_status fnzi_eng_end(const fnz_executable *exe, fnz_context *ctx, const fnz_w
   return status == FNZ_OK ? fnzi_eng_check_files(exe, ctx) : status;
 }
 
-/* --- Times --------------------------------------------------------------------------------------
- */
+/* --- Times ------------------------------------------------------------------------------------ */
 void fnz_workspace_take_times(fnz_workspace *ws, bool on) {
   ws->measures = on;
 }

@@ -58,8 +58,7 @@ bool fnzi_is_idempotent(const fnz_op *functional);
  * write do not. Looks through a table. */
 bool fnzi_autocast_changes(const fnz_op *twin);
 
-/* --- windows.c: windows that an operator of kind WINDOWS fills ---------------------------------
- */
+/* --- windows.c: windows that an operator of kind WINDOWS fills -------------------------------- */
 /* Windows of one dimension, and their numbers. */
 typedef struct fnzi_mutation_windows {
   fnz_geometry windows[2];

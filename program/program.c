@@ -51,8 +51,7 @@ void fnz_program_destroy(fnz_program *p) {
   fnzi_free(p->ctx, p, sizeof *p);
 }
 
-/* --- looking -------------------------------------------------------------------------------------
- */
+/* --- looking ---------------------------------------------------------------------------------- */
 const char *fnz_program_torch_version(const fnz_program *p) {
   return p->torch_version;
 }

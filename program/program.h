@@ -223,8 +223,7 @@ struct fnz_program {
   bool is_rewritten; /* extras are of the program it was made from; see fnzi_graph.source_nodes */
 };
 
-/* --- Arguments of a pass ------------------------------------------------------------------------
- */
+/* --- Arguments of a pass ---------------------------------------------------------------------- */
 /* The tag of an argument of a pass that is an expression: its word is `i`. An INT is a number of
  * any size, so no word of one can be an expression. */
 enum {

@@ -150,8 +150,7 @@ void fnzi_written_constant_say(const fnz_program *p, uint32_t k, char what[FNZI_
            name, alike ? alike : "NAME");
 }
 
-/* --- another name ------------------------------------------------------------------------------
- */
+/* --- another name ----------------------------------------------------------------------------- */
 fnz_status fnz_program_rename_weight(fnz_context *ctx, fnz_program *p, const char *name,
                                      const char *to) {
   uint64_t at;

@@ -62,8 +62,7 @@ static inline void fnzi_script_free(fnzi_script *script) {
   FNZI_VEC_FREE(ctx, &script->results);
 }
 
-/* --- From calls to scripts, and back (program/script.c) -----------------------------------------
- */
+/* --- From calls to scripts, and back (program/script.c) --------------------------------------- */
 /* A call with numbers in place of tensors. */
 typedef struct fnzi_script_given {
   fnz_arg *args;                   /* op->nparams of them */

@@ -9,8 +9,7 @@
 
 #include <stdio.h>
 
-/* --- building ------------------------------------------------------------------------------------
- */
+/* --- building --------------------------------------------------------------------------------- */
 fnz_status fnzi_guard_add(fnz_program *p, const fnz_guard *guard) {
   fnz_guard own = *guard;
   const char **names;
@@ -52,8 +51,7 @@ fnz_guard fnz_program_guard(const fnz_program *p, size_t k) {
   return k < p->guards.count ? p->guards.data[k] : (fnz_guard){.kind = FNZ_GUARD_CONDITION};
 }
 
-/* --- declaring an alias --------------------------------------------------------------------------
- */
+/* --- declaring an alias ----------------------------------------------------------------------- */
 static fnzi_value *sharing_input_value(const fnz_program *p, uint32_t k) {
   return fnzi_value_at(p, 0, p->graphs.data[0].inputs[k].u.value);
 }
@@ -152,8 +150,7 @@ fnz_status fnz_program_declare_alias(fnz_context *ctx, fnz_program *p, const cha
   return FNZ_OK;
 }
 
-/* --- one memory under several names --------------------------------------------------------------
- */
+/* --- one memory under several names ----------------------------------------------------------- */
 /* Weights that are windows of the same bytes, by their first input. */
 typedef struct sameness {
   fnz_program *p;
@@ -219,8 +216,7 @@ fnz_status fnzi_share_finals(fnz_program *p) {
   return status;
 }
 
-/* --- checking ------------------------------------------------------------------------------------
- */
+/* --- checking --------------------------------------------------------------------------------- */
 static fnz_status fail_at(fnz_context *ctx, fnz_class kind, const char *what, uint32_t k,
                           const char *message) {
   char where[32];

@@ -35,8 +35,7 @@ static const fnzi_value *state_input_value(const fnz_program *p, uint32_t k) {
   return fnzi_value_at(p, 0, fnzi_graph_main(p)->inputs[k].u.value);
 }
 
-/* --- which inputs and outputs belong together --------------------------------------------------
- */
+/* --- which inputs and outputs belong together ------------------------------------------------- */
 
 /* Some user input shares the memory of `name`. */
 static bool has_users(const change *c, const char *name) {
@@ -99,8 +98,7 @@ static fnz_status find_pairs(change *c) {
   return status;
 }
 
-/* --- what cannot be a plain result -------------------------------------------------------------
- */
+/* --- what cannot be a plain result ------------------------------------------------------------ */
 static fnz_status state_refuse(const change *c, const char *name, const char *why) {
   return fnzi_fail_for(c->ctx, FNZI_REASON_DIALECT, FNZ_CLASS_UNSUPPORTED, name,
                        "it %s, which no plain result can say; take final values as outputs "
@@ -140,8 +138,7 @@ static fnz_status drop_others(change *c, const bool *used) {
   return FNZ_OK;
 }
 
-/* --- in whose memory results lie ---------------------------------------------------------------
- */
+/* --- in whose memory results lie -------------------------------------------------------------- */
 /* The input whose new value is made a pair and in whose memory result k lies; NONE. */
 static uint32_t shown_input(const change *c, uint32_t k) {
   const fnz_output_spec *out = &c->p->outputs[k];
@@ -196,8 +193,7 @@ static fnz_status share_with_pairs(change *c) {
   return FNZ_OK;
 }
 
-/* --- places ------------------------------------------------------------------------------------
- */
+/* --- places ----------------------------------------------------------------------------------- */
 /* Moves inputs and outputs to their new indices; the ones without an index are dropped. */
 static fnz_status state_arrange(change *c, uint32_t ninputs, uint32_t noutputs) {
   fnz_input_spec *in;
@@ -251,8 +247,7 @@ static fnz_status mark_own(change *c) {
   return FNZ_OK;
 }
 
-/* --- to plain inputs and outputs ---------------------------------------------------------------
- */
+/* --- to plain inputs and outputs -------------------------------------------------------------- */
 /* Weights that no input names any more end. */
 static fnz_status drop_weights(change *c) {
   fnz_program *p = c->p;
@@ -339,8 +334,7 @@ fnz_status fnzi_io_make(fnz_context *ctx, fnz_program *p, bool keeps_buffers) {
   return status == FNZ_OK ? fnz_program_verify(ctx, p) : status;
 }
 
-/* --- names -------------------------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------------------------------------ */
 fnz_status fnzi_io_name(fnz_program *p) {
   const fnzi_graph *g = fnzi_graph_main(p);
   bool any = false;
@@ -360,8 +354,7 @@ fnz_status fnzi_io_name(fnz_program *p) {
   return any ? fnzi_values_index(p, 0) : FNZ_OK;
 }
 
-/* --- and back ----------------------------------------------------------------------------------
- */
+/* --- and back --------------------------------------------------------------------------------- */
 /* The tensor of the original that has this value's name, an input by its number; NONE. */
 static uint32_t input_named(const change *c, const char *name) {
   uint64_t k;

@@ -245,8 +245,7 @@ fnz_status fnzi_values_drop(fnz_program *p, uint32_t graph, const bool *gone) {
   return status == FNZ_OK ? fnzi_values_index(p, graph) : status;
 }
 
-/* --- where values lie --------------------------------------------------------------------------
- */
+/* --- where values lie ------------------------------------------------------------------------- */
 fnz_status fnzi_value_unsaid(fnz_program *p, uint32_t graph, uint32_t value) {
   FNZI_PUSH(p->ctx, &fnzi_graph_at(p, graph)->unsaid, value);
   return FNZ_OK;

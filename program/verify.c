@@ -34,8 +34,7 @@ static fnz_status fail(checker *c, fnz_class kind, const char *format, ...) {
   return fnzi_fail(c->ctx, kind, place, "%s", message);
 }
 
-/* --- values --------------------------------------------------------------------------------------
- */
+/* --- values ----------------------------------------------------------------------------------- */
 static fnz_status check_value_exists(checker *c, const fnz_arg *arg) {
   const fnzi_graph *g = fnzi_graph_at(c->p, c->graph);
   if (arg->u.value >= g->values.count)

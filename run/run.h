@@ -170,8 +170,7 @@ FNZ_MUST_CHECK fnz_status fnzi_run_open_sizes(fnzi_run_state *run, fnz_context *
                                               const fnzi_run_options *options,
                                               const fnz_array *const *given);
 
-/* --- Node by node (run/functional.c): for a caller that computes other nodes itself ------------
- */
+/* --- Node by node (run/functional.c): for a caller that computes other nodes itself ----------- */
 typedef struct fnzi_run_steps fnzi_run_steps;
 /* Opens a run. `given`: as for fnzi_run_open_sizes(). fnzi_run_steps_close() releases all values of
  * `backend`. */
@@ -238,8 +237,7 @@ FNZ_MUST_CHECK fnz_status fnzi_run_check_array(fnzi_run_state *run, const char *
 FNZ_MUST_CHECK fnz_status fnzi_run_check_given(fnz_context *ctx, const fnz_program *program,
                                                const fnz_arrays *inputs);
 
-/* --- Inputs that share memory (run/aliased_inputs.c) -------------------------------------------
- */
+/* --- Inputs that share memory (run/aliased_inputs.c) ------------------------------------------ */
 /* Fills in run->shared. */
 FNZ_MUST_CHECK fnz_status fnzi_run_find_shared(fnzi_run_state *run);
 /* Binds input k to its memory, which is large enough for all inputs that share it. *is_new: k is
@@ -260,8 +258,7 @@ FNZ_MUST_CHECK fnz_status fnzi_run_emit_member(fnzi_run_state *run, uint32_t k,
 FNZ_MUST_CHECK fnz_status fnzi_run_emit_memory(fnzi_run_state *run, const char *name,
                                                const fnz_geometry *g, fnzi_run_memory *memory);
 
-/* --- Results (run/outputs.c; names of inputs: run/bind.c) ---------------------------------------
- */
+/* --- Results (run/outputs.c; names of inputs: run/bind.c) ------------------------------------- */
 /* Returns whether the weight is memory that other weights are windows of. It has a name of its own
  * in results. */
 bool fnzi_run_is_whole_memory(const fnz_program *p, const char *name);

@@ -25,8 +25,7 @@ verdict fnzi_judge_nothing(judge *t) {
   return fnzi_judge_failed(t, "generator");
 }
 
-/* --- The same results ----------------------------------------------------------------------------
- */
+/* --- The same results ------------------------------------------------------------------------- */
 
 static verdict compare_numbers(judge *t, const fnz_program *p) {
   const fnzi_run_options options = {.inputs = t->inputs};
@@ -68,8 +67,7 @@ static verdict compare_hashes(judge *t, const fnz_program *p, const char *kind) 
   return FNZI_VERDICT_EQUAL;
 }
 
-/* --- The shape of the result ---------------------------------------------------------------------
- */
+/* --- The shape of the result ------------------------------------------------------------------ */
 
 static verdict check_sources(judge *t) {
   /* Windows that inputs have by themselves, in memory that they share, belong to no line. */
@@ -126,8 +124,7 @@ static verdict check_fixed_point(judge *t, const fnz_program *p, fnz_views views
   return v;
 }
 
-/* --- Thorough checks -----------------------------------------------------------------------------
- */
+/* --- Thorough checks -------------------------------------------------------------------------- */
 
 static verdict check_text(judge *t, const fnz_program *p) {
   fnz_buffer a = {0}, b = {0};
@@ -194,8 +191,7 @@ static verdict check_thoroughly(judge *t) {
   return v == FNZI_VERDICT_EQUAL ? check_text(t, t->functional) : v;
 }
 
-/* --- Dialects ------------------------------------------------------------------------------------
- */
+/* --- Dialects --------------------------------------------------------------------------------- */
 
 const fnzi_dialect fnzi_dialects[FNZI_DIALECTS] = {
     {FNZI_CHECK_KEEP, "keep", FNZ_VIEWS_KEEP}, {FNZI_CHECK_STRIDED, "strided", FNZ_VIEWS_STRIDED}};
@@ -257,8 +253,7 @@ static verdict check_equal(judge *t) {
   return v == FNZI_VERDICT_EQUAL && (t->checks & FNZI_CHECK_THOROUGH) ? check_thoroughly(t) : v;
 }
 
-/* --- One program ---------------------------------------------------------------------------------
- */
+/* --- One program ------------------------------------------------------------------------------ */
 
 static verdict judge_it(judge *t) {
   const fnzi_run_options options = {.inputs = t->inputs};
@@ -292,8 +287,7 @@ verdict fnzi_judge_program(judge *t, const fnz_program *p, const fnz_arrays *inp
   return v;
 }
 
-/* --- The judge -----------------------------------------------------------------------------------
- */
+/* --- The judge -------------------------------------------------------------------------------- */
 
 fnz_status fnzi_judge_create(fnz_context *ctx, judge **out) {
   judge *t = fnzi_resize(ctx, NULL, 0, sizeof *t);

@@ -56,8 +56,7 @@ static const number *pick_number(gen *g) {
   return &g->numbers[choose(g->c, g->nnumbers)];
 }
 
-/* --- Numbers ------------------------------------------------------------------------------------
- */
+/* --- Numbers ---------------------------------------------------------------------------------- */
 static fnz_status numbers_draw_item(gen *g) {
   uint32_t k = choose(g->c, g->nscalars);
   uint8_t type = g->scalars[k].type;
@@ -119,8 +118,7 @@ static fnz_status draw_scalar(gen *g, bool exact) {
   return FNZ_OK;
 }
 
-/* --- Tensors ------------------------------------------------------------------------------------
- */
+/* --- Tensors ---------------------------------------------------------------------------------- */
 /* %a, %b: tensors of the class; %t: truths; #: a number of data; !: one or a constant. A class
  * behind it where the result is of another one. */
 typedef struct use {
@@ -235,8 +233,7 @@ static fnz_status draw_write(gen *g) {
   return FNZ_OK;
 }
 
-/* --- The whole ----------------------------------------------------------------------------------
- */
+/* --- The whole -------------------------------------------------------------------------------- */
 static fnz_status numbers_put_head(gen *g, fnz_buffer *out) {
   FNZ_TRY(fnzi_put_text(g->ctx, out, "fnz 1\n"));
   for (uint32_t k = 0; k < g->nnumbers; k++)

@@ -111,8 +111,7 @@ fnz_status fnzi_plant_number_operator(fnzi_planting *t) {
   return FNZ_OK;
 }
 
-/* --- what decides a branch, or is asserted ------------------------------------------------------
- */
+/* --- what decides a branch, or is asserted ---------------------------------------------------- */
 /* The values that decide, per graph: worked out when a walk comes to the graph. */
 typedef struct causes {
   uint8_t *marks;

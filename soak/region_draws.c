@@ -6,8 +6,7 @@
 
 typedef region_gen gen;
 
-/* --- Text ----------------------------------------------------------------------------------------
- */
+/* --- Text ------------------------------------------------------------------------------------- */
 FNZI_PRINTF(3, 0)
 static void put_arguments(gen *g, fnz_buffer *to, const char *format, va_list arguments) {
   char text[400];
@@ -49,8 +48,7 @@ void fnzi_region_count(gen *g, region_step step, bool fits) {
   (fits ? g->counts->used : g->counts->refused)[step]++;
 }
 
-/* --- Tensors -------------------------------------------------------------------------------------
- */
+/* --- Tensors ---------------------------------------------------------------------------------- */
 var fnzi_region_dense(gen *g, const char *dtype, uint32_t rank, const int64_t *sizes) {
   var v = {.letter = 'v', .id = g->names++, .dtype = dtype, .rank = rank};
   for (uint32_t k = 0; k < rank; k++)
@@ -114,8 +112,7 @@ void fnzi_region_drop_dim(var *v, uint32_t dim) {
   }
 }
 
-/* --- Nodes ---------------------------------------------------------------------------------------
- */
+/* --- Nodes ------------------------------------------------------------------------------------ */
 void fnzi_region_define(gen *g, scope *s, const var *v) {
   fnzi_region_put(g, &s->lines, "  ");
   fnzi_region_put_var(g, &s->lines, v);
@@ -178,8 +175,7 @@ var fnzi_region_like(gen *g, scope *s, uint32_t rank, const int64_t *sizes) {
                           "add.Tensor(%%v%u, %%v%u)", zeros.id, number.id);
 }
 
-/* --- Views ---------------------------------------------------------------------------------------
- */
+/* --- Views ------------------------------------------------------------------------------------ */
 static var window_of(gen *g, const var *from) {
   var v = *from;
   v.letter = 'v';
@@ -244,8 +240,7 @@ void fnzi_region_view(gen *g, scope *s) {
   fnzi_region_count(g, REGION_VIEW, fits);
 }
 
-/* --- Writes --------------------------------------------------------------------------------------
- */
+/* --- Writes ----------------------------------------------------------------------------------- */
 /* The result of a writing node is its target; some programs go on with that. */
 static void write_node(gen *g, scope *s, const var *to, const char *call) {
   const var v = window_of(g, to);
@@ -288,8 +283,7 @@ void fnzi_region_random(gen *g, scope *s) {
   write_node(g, s, &of, call);
 }
 
-/* --- Caches --------------------------------------------------------------------------------------
- */
+/* --- Caches ----------------------------------------------------------------------------------- */
 void fnzi_region_token(gen *g, scope *s) {
   const var to = *fnzi_region_pick(g, s);
   const uint32_t kind = choose(g->c, 4), dim = kind == 1 ? 0 : choose(g->c, to.rank);

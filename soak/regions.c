@@ -21,8 +21,7 @@ const char *fnzi_regions_step(size_t k) {
   return k < sizeof names / sizeof *names ? names[k] : NULL;
 }
 
-/* --- Bodies --------------------------------------------------------------------------------------
- */
+/* --- Bodies ----------------------------------------------------------------------------------- */
 typedef struct operands {
   var vars[MOST_OPERANDS];
   size_t count, first_slice, nslices;
@@ -134,8 +133,7 @@ static void put_results(gen *g, scope *s, const var *outs, size_t nouts, size_t 
   PUT(g, s, " = higher_order.");
 }
 
-/* --- Regions -------------------------------------------------------------------------------------
- */
+/* --- Regions ---------------------------------------------------------------------------------- */
 static void branch(gen *g, size_t place, const operands *o, bool gives_operand, unsigned depth,
                    var outs[2]) {
   scope *b = open_body(g, o);
@@ -263,8 +261,7 @@ static void slices(gen *g, scope *s, const var *xs, unsigned depth, bool scans) 
   fnzi_region_end_node(g, s);
 }
 
-/* --- Steps ---------------------------------------------------------------------------------------
- */
+/* --- Steps ------------------------------------------------------------------------------------ */
 static void region(gen *g, scope *s, unsigned depth) {
   static const region_step steps[] = {REGION_COND,  REGION_COND, REGION_CALL,
                                       REGION_WHILE, REGION_SCAN, REGION_MAP};
@@ -305,8 +302,7 @@ static void statements(gen *g, scope *s, unsigned depth) {
   }
 }
 
-/* --- Programs ------------------------------------------------------------------------------------
- */
+/* --- Programs --------------------------------------------------------------------------------- */
 static void put_input(gen *g, scope *s, var v, bool is_state) {
   v.letter = is_state ? 'b' : 'x';
   if (s->count)

@@ -8,8 +8,7 @@ static unsigned long long number(uint64_t n) {
   return (unsigned long long)n;
 }
 
-/* --- Printing ------------------------------------------------------------------------------------
- */
+/* --- Printing --------------------------------------------------------------------------------- */
 
 typedef struct sheet {
   FILE *to;
@@ -123,8 +122,7 @@ void fnzi_soak_print(FILE *to, const char *prefix, const fnzi_soak_report *r) {
             fnzi_random_op(k));
 }
 
-/* --- Gaps ----------------------------------------------------------------------------------------
- */
+/* --- Gaps ------------------------------------------------------------------------------------- */
 
 static const char *gap_in_buckets(const fnzi_random_counts *n) {
   for (size_t k = 0; k < FNZI_RANDOM_BUCKETS; k++) {

@@ -35,8 +35,7 @@ static unsigned checks_of(const fnzi_soak_options *o, uint64_t index) {
   return o->checks & ~leaves_out;
 }
 
-/* --- What is found -------------------------------------------------------------------------------
- */
+/* --- What is found ---------------------------------------------------------------------------- */
 
 static void soak_report(part *p, uint64_t index, unsigned checks) {
   const fnzi_soak_options *o = p->all->options;
@@ -92,8 +91,7 @@ static bool go_on(part *p) {
   return goes_on;
 }
 
-/* --- One thread ----------------------------------------------------------------------------------
- */
+/* --- One thread ------------------------------------------------------------------------------- */
 
 static fnzi_verdict try_program(part *p, uint64_t index, unsigned checks) {
   const fnzi_soak_options *o = p->all->options;
@@ -154,8 +152,7 @@ static void *run_thread(void *argument) {
   return NULL;
 }
 
-/* --- All of them ---------------------------------------------------------------------------------
- */
+/* --- All of them ------------------------------------------------------------------------------ */
 
 /* The first part is the caller's own. */
 static fnz_status run_parts(part *parts, size_t jobs) {

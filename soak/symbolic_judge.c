@@ -13,8 +13,7 @@ typedef fnzi_verdict verdict;
 
 enum { DRAWS = 16, SMALLEST = 3, USUAL = 14, LARGE = 120 };
 
-/* --- Inputs --------------------------------------------------------------------------------------
- */
+/* --- Inputs ----------------------------------------------------------------------------------- */
 
 /* Mostly a small size, now and then a large one, which one symbol of a program may be: of four
  * large ones there are 200 million elements. */
@@ -81,8 +80,7 @@ fnz_status fnzi_judge_draw(judge *t, uint64_t seed, fnz_arrays **out, bool *reco
   return status;
 }
 
-/* --- Runs ----------------------------------------------------------------------------------------
- */
+/* --- Runs ------------------------------------------------------------------------------------- */
 
 /* At one choice of sizes and data. If eager refuses, nothing is compared. */
 static verdict compare(judge *t) {

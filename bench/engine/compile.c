@@ -24,8 +24,7 @@ static double now_ms(void) {
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* --- Shapes: text of about `n` nodes ------------------------------------------------------------
- */
+/* --- Shapes: text of about `n` nodes ---------------------------------------------------------- */
 static void write_pointwise(FILE *to, size_t n) {
   static const char *const ops[] = {"add.Tensor(%%v%zu, %%y)", "mul.Tensor(%%v%zu, %%x)",
                                     "relu(%%v%zu)", "sub.Tensor(%%v%zu, %%y)"};
@@ -145,8 +144,7 @@ static fnz_status build(fnz_context *ctx, const shape *s, size_t n, fnz_program 
   return status;
 }
 
-/* --- Measuring ----------------------------------------------------------------------------------
- */
+/* --- Measuring -------------------------------------------------------------------------------- */
 static size_t values_made(const fnz_program *p) {
   const fnzi_graph *g = fnzi_graph_main(p);
   return g->values.count - g->ninputs;

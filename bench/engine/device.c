@@ -35,8 +35,7 @@ static double now_us(void) {
   return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
-/* --- Waiting ------------------------------------------------------------------------------------
- */
+/* --- Waiting ---------------------------------------------------------------------------------- */
 static struct {
   int (*real)(void *stream);
   bool left_out;
@@ -61,8 +60,7 @@ fnz_status __wrap_fnzi_cuda_driver_open(fnz_context *ctx, fnzi_cuda_driver *out)
   return FNZ_OK;
 }
 
-/* --- One program --------------------------------------------------------------------------------
- */
+/* --- One program ------------------------------------------------------------------------------ */
 typedef struct bench {
   fnz_context *ctx;
   fnzi_cuda_device device;
@@ -158,8 +156,7 @@ static void close_program(bench *b) {
   b->ws = NULL, b->state = NULL, b->exe = NULL, b->p = NULL, b->bytes = 0;
 }
 
-/* --- Measuring ----------------------------------------------------------------------------------
- */
+/* --- Measuring -------------------------------------------------------------------------------- */
 typedef fnz_status call_fn(bench *b, const void *what);
 
 static fnz_status run_once(bench *b, const void *what) {
@@ -231,8 +228,7 @@ static fnz_status measure(bench *b, call_fn *call, const void *what, figures *f)
   return measure_stream(b, call, what, f);
 }
 
-/* --- Beside it ----------------------------------------------------------------------------------
- */
+/* --- Beside it -------------------------------------------------------------------------------- */
 typedef struct copied {
   uint64_t from, to;
   size_t bytes;
@@ -307,8 +303,7 @@ static fnz_status measure_product(bench *b, const row *r, figures *f) {
   return status;
 }
 
-/* --- Telling ------------------------------------------------------------------------------------
- */
+/* --- Telling ---------------------------------------------------------------------------------- */
 static void report(const char *name, uint64_t bytes, double flops, const figures *f,
                    const figures *copy, const figures *product) {
   printf(

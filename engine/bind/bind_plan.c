@@ -3,8 +3,7 @@
 #include "base/random.h"
 #include "engine/bind/bind.h"
 
-/* --- The key: inputs that the binding fits ------------------------------------------------------
- */
+/* --- The key: inputs that the binding fits ---------------------------------------------------- */
 int64_t fnzi_bnd_threads_of(const fnz_workspace *ws) {
   const fnz_generator *g = ws->ctx->generator;
   return g ? g->threads : ws->exe->threads_drawing;
@@ -34,8 +33,7 @@ static fnz_status keep_key(fnz_workspace *ws, fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-/* --- The plan -----------------------------------------------------------------------------------
- */
+/* --- The plan --------------------------------------------------------------------------------- */
 /* Arranges the program in the order in which its steps run. If the check finds that the arranged
  * program computes something else, the program runs in its own order, without groups; with
  * exe->checks (tests, `fnz explain --plan`) that is an error. */
@@ -155,8 +153,7 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
                                &b->plan);
 }
 
-/* --- Memory -------------------------------------------------------------------------------------
- */
+/* --- Memory ----------------------------------------------------------------------------------- */
 
 fnz_status fnzi_bnd_plan(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state) {
   fnzi_arena_init(&b->arena, ws->ctx);

@@ -23,8 +23,7 @@ static fnz_status make_value(fnz_workspace *ws, fnzi_stp_binding *b, uint64_t v)
   return FNZ_OK;
 }
 
-/* --- Steps --------------------------------------------------------------------------------------
- */
+/* --- Steps ------------------------------------------------------------------------------------ */
 static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
   switch ((fnzi_pln_step_kind)step->kind) {
   case FNZI_PLN_MOVE: {
@@ -58,8 +57,7 @@ static fnz_status check_shapes(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t 
   return FNZ_OK;
 }
 
-/* --- The whole ----------------------------------------------------------------------------------
- */
+/* --- The whole -------------------------------------------------------------------------------- */
 /* Takes the kinds of the plan, if nodes were grouped. */
 static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_stp_kinds *s = b->kinds;

@@ -7,8 +7,7 @@
 
 #include <time.h>
 
-/* --- Times --------------------------------------------------------------------------------------
- */
+/* --- Times ------------------------------------------------------------------------------------ */
 uint64_t fnzi_bnd_time_now(const fnz_workspace *ws) {
   struct timespec t;
   if (!ws->measures)
@@ -46,8 +45,7 @@ void fnzi_bnd_time_add(fnz_workspace *ws, const fnzi_stp_binding *b, size_t thun
     ws->times[b->first_time + b->thunks.data[thunk].time].ns += fnzi_bnd_time_now(ws) - began;
 }
 
-/* --- Entering bodies ----------------------------------------------------------------------------
- */
+/* --- Entering bodies -------------------------------------------------------------------------- */
 static fnz_status enter(fnz_workspace *ws, fnzi_stp_frame *f, uint32_t which) {
   if (++ws->bodies_entered > ws->ctx->limits.turns)
     return fnzi_fail(ws->ctx, FNZ_CLASS_LIMIT, "",
@@ -133,8 +131,7 @@ static fnz_status next_pair(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
   return enter(ws, f, 0);
 }
 
-/* --- All kinds ----------------------------------------------------------------------------------
- */
+/* --- All kinds -------------------------------------------------------------------------------- */
 /* Enters the next body of the region, after `iteration` of them. */
 static fnz_status next_body(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
   const fnzi_stp_nested *n = f->nested;
@@ -189,8 +186,7 @@ static fnz_status step_region(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_
   return FNZ_OK;
 }
 
-/* --- The whole ----------------------------------------------------------------------------------
- */
+/* --- The whole -------------------------------------------------------------------------------- */
 static fnz_status step(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_t *depth) {
   fnzi_stp_frame *f = &frames[*depth];
   if (f->next == f->end) { /* of a body */

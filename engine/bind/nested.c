@@ -5,8 +5,7 @@
 #include "engine/bind/bind.h"
 #include "engine/plan/planner.h"
 
-/* --- Links --------------------------------------------------------------------------------------
- */
+/* --- Links ------------------------------------------------------------------------------------ */
 typedef struct linking {
   fnz_workspace *ws;
   fnzi_stp_binding *b; /* that the region is of */
@@ -91,8 +90,7 @@ static fnz_status link_body(linking *l, uint32_t which) {
   return FNZ_OK;
 }
 
-/* --- Moves --------------------------------------------------------------------------------------
- */
+/* --- Moves ------------------------------------------------------------------------------------ */
 static fnz_status add_move(linking *l, fnzi_pln_location from, fnzi_pln_location to,
                            fnzi_stp_move *moves, size_t *count) {
   bool same = to.buffer != FNZI_PLN_NONE && fnzi_pln_location_equal(from, to);
@@ -104,8 +102,7 @@ static fnz_status add_move(linking *l, fnzi_pln_location from, fnzi_pln_location
   return fnzi_stp_move_make(&l->b->arena, from.map, to.map, move);
 }
 
-/* --- Associative scans --------------------------------------------------------------------------
- */
+/* --- Associative scans ------------------------------------------------------------------------ */
 
 static fnzi_stp_link level_link(const linking *l, size_t at, fnzi_pln_location location,
                                 size_t bytes) {
@@ -145,8 +142,7 @@ static fnz_status make_tree(linking *l, uint32_t k) {
   return add_move(l, rows, result, l->nested->final_moves, &l->nested->nfinal_moves);
 }
 
-/* --- Predicates ---------------------------------------------------------------------------------
- */
+/* --- Predicates ------------------------------------------------------------------------------- */
 static void find_predicate(linking *l) {
   const fnzi_hop *hop = &l->r->hop;
   fnzi_pln_location location;

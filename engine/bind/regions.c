@@ -129,8 +129,7 @@ fnz_status fnzi_bnd_steps_run(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t n
   return status;
 }
 
-/* --- Final values -------------------------------------------------------------------------------
- */
+/* --- Final values ----------------------------------------------------------------------------- */
 static bool ends_in_state(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k) {
   uint32_t owner = ws->exe->owners[k];
   return owner != FNZI_PLN_NONE && ws->exe->inputs[owner].in_state &&

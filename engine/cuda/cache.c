@@ -36,8 +36,7 @@ static bool path_of(const char *folder, const unsigned char key[FNZI_DIGEST_BYTE
   return size > 0 && size < PATH_ROOM;
 }
 
-/* --- Reading ------------------------------------------------------------------------------------
- */
+/* --- Reading ---------------------------------------------------------------------------------- */
 static bool read_all(int fd, void *to, size_t bytes) {
   char *at = to;
   while (bytes > 0) {
@@ -87,8 +86,7 @@ bool fnzi_cuda_cache_read(fnz_context *ctx, const char *folder,
   return taken;
 }
 
-/* --- Writing ------------------------------------------------------------------------------------
- */
+/* --- Writing ---------------------------------------------------------------------------------- */
 /* Makes the folder and its parents, unless they exist. */
 static void make_folder(const char *folder) {
   char path[PATH_ROOM];

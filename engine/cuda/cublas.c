@@ -39,8 +39,7 @@ static fnz_status cublas_status_of(fnz_context *ctx, int status, const char *ste
                    known ? names[status] : "unknown error", what);
 }
 
-/* --- The library --------------------------------------------------------------------------------
- */
+/* --- The library ------------------------------------------------------------------------------ */
 static fnz_status cublas_start(fnz_context *ctx, void *table) {
   fnzi_cuda_cublas *cublas = table;
   return cublas_status_of(ctx, cublas->create(&cublas->handle), NULL, "it was started");
@@ -66,8 +65,7 @@ void fnzi_cuda_cublas_close(fnzi_cuda_cublas *cublas) {
   cublas->library = NULL;
 }
 
-/* --- Layouts ------------------------------------------------------------------------------------
- */
+/* --- Layouts ---------------------------------------------------------------------------------- */
 typedef struct builder {
   fnz_context *ctx;
   const fnzi_cuda_cublas *cublas;
@@ -119,8 +117,7 @@ static fnz_status make_layout(const builder *m, const fnzi_cuda_matrix *matrix, 
       m->step, "a batch was given");
 }
 
-/* --- Products -----------------------------------------------------------------------------------
- */
+/* --- Products --------------------------------------------------------------------------------- */
 static fnzi_cuda_matrix transposed(fnzi_cuda_matrix m) {
   return (fnzi_cuda_matrix){m.col, m.row, m.batch, m.align};
 }

@@ -41,8 +41,7 @@ static fnz_status cudnn_status_of(fnz_context *ctx, int status, const char *step
                    kind >= 1 && kind <= 5 ? names[kind] : "unknown error", what);
 }
 
-/* --- The library --------------------------------------------------------------------------------
- */
+/* --- The library ------------------------------------------------------------------------------ */
 static fnz_status begin(fnz_context *ctx, void *table) {
   fnzi_cuda_cudnn *cudnn = table;
   return cudnn_status_of(ctx, cudnn->create(&cudnn->handle), NULL, "it was started");
@@ -68,8 +67,7 @@ void fnzi_cuda_cudnn_close(fnzi_cuda_cudnn *cudnn) {
   cudnn->library = NULL;
 }
 
-/* --- Descriptors --------------------------------------------------------------------------------
- */
+/* --- Descriptors ------------------------------------------------------------------------------ */
 typedef struct builder {
   fnz_context *ctx;
   const fnzi_cuda_cudnn *cudnn;
@@ -211,8 +209,7 @@ static fnz_status cudnn_describe(const builder *m) {
                          m->step, "a weight was described");
 }
 
-/* --- Algorithms ---------------------------------------------------------------------------------
- */
+/* --- Algorithms ------------------------------------------------------------------------------- */
 static bool is_half(const fnzi_cuda_conv *c) {
   return c->dtype == FNZ_F16 || c->dtype == FNZ_BF16;
 }

@@ -18,8 +18,7 @@
 
 #include <pthread.h>
 
-/* --- shared.c -----------------------------------------------------------------------------------
- */
+/* --- shared.c --------------------------------------------------------------------------------- */
 enum { FNZI_CUDA_ANSWERS = 256 };
 typedef struct fnzi_cuda_answer fnzi_cuda_answer;
 typedef struct fnzi_cuda_shared {
@@ -42,8 +41,7 @@ bool fnzi_cuda_shared_knows(fnzi_cuda_shared *shared, const void *question, size
 void fnzi_cuda_shared_note(fnzi_cuda_shared *shared, const void *question, size_t bytes,
                            const void *answer, size_t size);
 
-/* --- cublas.c -----------------------------------------------------------------------------------
- */
+/* --- cublas.c --------------------------------------------------------------------------------- */
 /* A cublasLtMatmulHeuristicResult_t. */
 typedef struct fnzi_cuda_product_choice {
   uint64_t algorithm[8];
@@ -111,8 +109,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_product_run(fnz_context *ctx, const fnzi_cud
                                                 const fnzi_cuda_product_addresses *addresses,
                                                 void *stream);
 
-/* --- cudnn.c ------------------------------------------------------------------------------------
- */
+/* --- cudnn.c ---------------------------------------------------------------------------------- */
 /* A cudnnConvolutionFwdAlgoPerf_t, or one of BwdData or BwdFilter. */
 typedef struct fnzi_cuda_conv_choice {
   int algorithm, status;
@@ -171,8 +168,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_conv_run(fnz_context *ctx, const fnzi_cuda_c
                                              const fnzi_cuda_conv_addresses *addresses,
                                              void *stream);
 
-/* --- libraries.c --------------------------------------------------------------------------------
- */
+/* --- libraries.c ------------------------------------------------------------------------------ */
 typedef struct fnzi_cuda_libraries fnzi_cuda_libraries;
 /* `ctx` outlives them. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_libraries_create(fnz_context *ctx, fnzi_cuda_libraries **out);

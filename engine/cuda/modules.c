@@ -52,8 +52,7 @@ static void count_spare(fnzi_cuda_modules *m, const fnzi_cuda_module *module, bo
   m->spare_bytes += more ? module->bytes : (size_t)0 - module->bytes;
 }
 
-/* --- Kernels ------------------------------------------------------------------------------------
- */
+/* --- Kernels ---------------------------------------------------------------------------------- */
 static uint64_t hash_of(const fnzi_cuda_modules *m, const fnzi_cuda_kernel *k) {
   return fnzi_hash(m->ctx, k->body, strlen(k->body));
 }
@@ -80,8 +79,7 @@ fnzi_cuda_module *fnzi_cuda_modules_find(fnzi_cuda_modules *m, const fnzi_cuda_k
   return found;
 }
 
-/* --- Modules ------------------------------------------------------------------------------------
- */
+/* --- Modules ---------------------------------------------------------------------------------- */
 static fnz_status copy_kernels(const fnzi_cuda_modules *m, fnzi_cuda_module *module,
                                const fnzi_cuda_text *text) {
   FNZI_NEW(&module->arena, text->kernels.count, &module->kernels);

@@ -23,8 +23,7 @@ static fnz_status failed(fnz_context *ctx, int result, const char *what) {
                                  result, what);
 }
 
-/* --- The library --------------------------------------------------------------------------------
- */
+/* --- The library ------------------------------------------------------------------------------ */
 static fnz_status nvrtc_start(fnz_context *ctx, void *table) {
   fnzi_cuda_nvrtc *n = table;
   return failed(ctx, n->version_get(&n->version[0], &n->version[1]), "its version was asked for");
@@ -55,8 +54,7 @@ void fnzi_cuda_nvrtc_close(fnzi_cuda_nvrtc *nvrtc) {
   nvrtc->library = NULL;
 }
 
-/* --- Kinds of GPUs ------------------------------------------------------------------------------
- */
+/* --- Kinds of GPUs ---------------------------------------------------------------------------- */
 /* Finds the greatest kind that the compiler supports and whose code runs on GPUs of kind `wanted`;
  * 0 if there is none. */
 static fnz_status find_kind(fnz_context *ctx, fnzi_cuda_nvrtc *nvrtc, int kind) {
@@ -128,8 +126,7 @@ fnz_status fnzi_cuda_nvrtc_open_for(fnz_context *ctx, int driver, int kind, fnzi
   return status;
 }
 
-/* --- Text ---------------------------------------------------------------------------------------
- */
+/* --- Text ------------------------------------------------------------------------------------- */
 /* Fails with the compiler's log, truncated to fit a message. */
 static fnz_status refused(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void *program) {
   size_t bytes = 0;

@@ -21,8 +21,7 @@ fnz_status fnzi_cuda_status(fnz_context *ctx, const fnzi_cuda_device *d, int res
 
 #define STATUS(device, call, what) fnzi_cuda_status(ctx, device, (device)->driver.call, what)
 
-/* --- The device ---------------------------------------------------------------------------------
- */
+/* --- The device ------------------------------------------------------------------------------- */
 /* "cuda" is device 0, "cuda:3" device 3. */
 static fnz_status ordinal_of(fnz_context *ctx, const char *name, int *out) {
   const char *digit = name + strlen("cuda");
@@ -211,8 +210,7 @@ void fnzi_cuda_leave(const fnzi_cuda_device *d) {
   d->driver.context_pop(&was);
 }
 
-/* --- Memory and order ---------------------------------------------------------------------------
- */
+/* --- Memory and order ------------------------------------------------------------------------- */
 fnz_status fnzi_cuda_allocate(fnz_context *ctx, const fnzi_cuda_device *d, size_t bytes,
                               uint64_t *out) {
   *out = 0;
@@ -303,8 +301,7 @@ fnz_status fnzi_cuda_fill(fnz_context *ctx, const fnzi_cuda_device *d, uint64_t 
                : FNZ_OK;
 }
 
-/* --- Programs -----------------------------------------------------------------------------------
- */
+/* --- Programs --------------------------------------------------------------------------------- */
 
 /* Loads code into a module that is not in the table yet. */
 static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_buffer *code,

@@ -45,8 +45,7 @@ void fnzi_cuda_shared_unlock(fnzi_cuda_shared *s) {
     pthread_mutex_unlock(&s->lock);
 }
 
-/* --- Answers ------------------------------------------------------------------------------------
- */
+/* --- Answers ---------------------------------------------------------------------------------- */
 static fnzi_cuda_answer **bucket_of(fnzi_cuda_shared *s, const void *question, size_t bytes) {
   return &s->answers[fnzi_hash(s->ctx, question, bytes) % FNZI_CUDA_ANSWERS];
 }

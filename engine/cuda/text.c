@@ -20,8 +20,7 @@ void fnzi_cuda_text_end(fnz_context *ctx, fnzi_cuda_text *text) {
   FNZI_VEC_FREE(ctx, &text->helpers);
 }
 
-/* --- Types --------------------------------------------------------------------------------------
- */
+/* --- Types ------------------------------------------------------------------------------------ */
 
 bool fnzi_cuda_text_converts(fnz_dtype dtype) {
   return fnzi_cuda_cells[fnzi_cuda_part_of(dtype)].name != NULL;
@@ -29,8 +28,7 @@ bool fnzi_cuda_text_converts(fnz_dtype dtype) {
 
 typedef fnzi_cuda_writer writer;
 
-/* --- Conversions --------------------------------------------------------------------------------
- */
+/* --- Conversions ------------------------------------------------------------------------------ */
 /* A part of slot k: all of it, or ".re". */
 static fnz_status put_converted(const writer *w, const fnzi_cuda_ins *ins, fnz_dtype to,
                                 fnz_dtype from, const char *part) {
@@ -80,8 +78,7 @@ static fnz_status put_conversion(const writer *w, const fnzi_cuda_ins *ins) {
   return FNZ_OK;
 }
 
-/* --- Instructions -------------------------------------------------------------------------------
- */
+/* --- Instructions ----------------------------------------------------------------------------- */
 
 /* The CPU computes some rows on cells of halves. A GPU computes them in floats, which keep the bits
  * of NaN. NULL for a slot of another type. */
@@ -137,8 +134,7 @@ fnz_status fnzi_cuda_put_ins(const writer *w, fnzi_cuda_text *text, const fnzi_c
   return FNZ_OK;
 }
 
-/* --- Elements -----------------------------------------------------------------------------------
- */
+/* --- Elements --------------------------------------------------------------------------------- */
 bool fnzi_cuda_is_small(const fnzi_cuda_group *g) {
   int64_t count = 1;
   for (uint32_t d = 0; d < g->rank; d++)
@@ -359,8 +355,7 @@ fnz_status fnzi_cuda_text_use(fnz_context *ctx, fnzi_cuda_text *text, const char
   return FNZ_OK;
 }
 
-/* --- The whole ----------------------------------------------------------------------------------
- */
+/* --- The whole -------------------------------------------------------------------------------- */
 static fnz_status put_lines(const writer *w, const char *const *lines) {
   for (; *lines; lines++)
     FNZ_TRY(fnzi_put_text(w->ctx, w->out, *lines));

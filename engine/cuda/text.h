@@ -88,8 +88,7 @@ typedef struct fnzi_cuda_group {
  * for each lane of its warps. */
 bool fnzi_cuda_block_has_rows(const fnzi_cuda_group *group);
 
-/* --- A program ----------------------------------------------------------------------------------
- */
+/* --- A program -------------------------------------------------------------------------------- */
 /* The unit in which the work of a launch is counted. FLAT: elements, which threads share (FIRST and
  * STEP of prelude.cu). BLOCKS: blocks. If a grid cannot have that many, a block does the work of
  * several, gridDim.x apart. */
@@ -286,8 +285,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_tex
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_write(fnz_context *ctx, const fnzi_cuda_text *text,
                                                fnz_buffer *out);
 
-/* --- Rows as text (text_rows.c) -----------------------------------------------------------------
- */
+/* --- Rows as text (text_rows.c) --------------------------------------------------------------- */
 typedef enum fnzi_cuda_out {
   FNZI_CUDA_OUT_SAME,
   FNZI_CUDA_OUT_KEPT,

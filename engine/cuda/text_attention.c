@@ -10,8 +10,7 @@ enum { TILE = 64, THREADS = 256, VALUES = 2 }; /* of attend.cu */
  * that a GPU has enough of. */
 enum { MOST_PARTS = 4, MOST_WIDE = 8, FEW = 8, PIECE = 128, BLOCKS = 1024 };
 
-/* --- Shares of the work -------------------------------------------------------------------------
- */
+/* --- Shares of the work ----------------------------------------------------------------------- */
 static int64_t attention_batch_of(const fnzi_cuda_attention *a) {
   int64_t heads = 1;
   for (uint32_t d = 0; d < a->rank; d++)
@@ -47,8 +46,7 @@ fnz_status fnzi_cuda_attention_kept(fnz_context *ctx, const fnzi_cuda_attention 
   return FNZ_OK;
 }
 
-/* --- Operands -----------------------------------------------------------------------------------
- */
+/* --- Operands --------------------------------------------------------------------------------- */
 
 static fnz_status attention_put_at(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
                                    const fnzi_cuda_side *s, int operand, const char *row,
@@ -151,8 +149,7 @@ static fnz_status put_operands(fnzi_cuda_writer *w, const fnzi_cuda_attention *a
   return fnzi_cuda_put_operands(w);
 }
 
-/* --- Kernels ------------------------------------------------------------------------------------
- */
+/* --- Kernels ---------------------------------------------------------------------------------- */
 static fnz_status attention_put_call(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
                                      int64_t wide) {
   const int64_t counts[] = {attention_batch_of(a), a->queries, a->keys, a->width, a->out_width};

@@ -25,8 +25,7 @@ typedef struct flat {
   int width, ahead;
 } flat;
 
-/* --- An element ---------------------------------------------------------------------------------
- */
+/* --- An element ------------------------------------------------------------------------------- */
 /* Returns a writer for single elements, not vectors. */
 static fnzi_cuda_writer single(const flat *f) {
   fnzi_cuda_writer w = f->w;
@@ -45,8 +44,7 @@ static fnz_status put_opening(const flat *f) {
   return FNZ_OK;
 }
 
-/* --- Vectors of a loop ---------------------------------------------------------------------------
- */
+/* --- Vectors of a loop ------------------------------------------------------------------------ */
 static fnz_status flat_put_loads(const flat *f) {
   for (uint32_t k = 0; k < f->g->nlanes; k++) {
     if (f->g->lanes[k].stores)
@@ -122,8 +120,7 @@ static fnz_status flat_put_rest(const flat *f, const char *first, const char *co
   return FNZ_OK;
 }
 
-/* --- Kernels ------------------------------------------------------------------------------------
- */
+/* --- Kernels ---------------------------------------------------------------------------------- */
 static fnz_status put_flat(const flat *f) {
   char rest[128];
   bool any =

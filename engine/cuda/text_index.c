@@ -29,8 +29,7 @@ static unsigned ends_of(const fnzi_cuda_picking *p) {
   return order_of(p) + 1;
 }
 
-/* --- Places in order ----------------------------------------------------------------------------
- */
+/* --- Places in order -------------------------------------------------------------------------- */
 static bool is_ordered(const fnzi_cuda_picking *p, uint32_t d) {
   return d >= p->first && d < p->first + p->order;
 }
@@ -112,8 +111,7 @@ static fnz_status put_number_of(const writer *w, const char *name,
   return FNZ_OK;
 }
 
-/* --- Elements -----------------------------------------------------------------------------------
- */
+/* --- Elements --------------------------------------------------------------------------------- */
 static fnz_status put_index(const writer *w, uint32_t d, const char *of, int64_t inner) {
   PUT(w, "    const int64_t i%u = %s;\n", (unsigned)d, digit_of(w, of, inner, w->p->sizes[d]).text);
   return FNZ_OK;
@@ -192,8 +190,7 @@ static fnz_status put_addresses(const writer *w) {
   return FNZ_OK;
 }
 
-/* --- Bodies -------------------------------------------------------------------------------------
- */
+/* --- Bodies ----------------------------------------------------------------------------------- */
 
 /* Writes the load of the run's next element. */
 static fnz_status put_next(const writer *w) {
@@ -270,8 +267,7 @@ static fnz_status index_put_body(const writer *w) {
   return FNZ_OK;
 }
 
-/* --- Before anything is brought -----------------------------------------------------------------
- */
+/* --- Before anything is brought --------------------------------------------------------------- */
 /* Opens the loop over all positions of the index. `own` is the place at position m, -1 if it is out
  * of bounds; place(j) is the place at position j of the same lane. */
 static fnz_status open_places(const writer *w) {
@@ -323,8 +319,7 @@ static fnz_status put_order(const writer *w) {
   return FNZ_OK;
 }
 
-/* --- Kernels ------------------------------------------------------------------------------------
- */
+/* --- Kernels ---------------------------------------------------------------------------------- */
 /* Adds the kernel. `more`: operands after the flag. */
 static fnz_status index_add(fnz_context *ctx, fnzi_cuda_text *text,
                             const fnzi_cuda_picking *picking, fnz_status (*put)(const writer *w),

@@ -14,8 +14,7 @@ enum {
   MOST_AHEAD = 8     /* vectors */
 };
 
-/* --- Vectors ------------------------------------------------------------------------------------
- */
+/* --- Vectors ---------------------------------------------------------------------------------- */
 static int64_t bytes_of(const fnzi_cuda_team *t, uint32_t lane) {
   return fnzi_cuda_lane_cell(t->g, lane) * fnzi_cuda_vector_elements(t->g, lane, t->width);
 }
@@ -73,8 +72,7 @@ fnz_status fnzi_cuda_team_put_kept(const fnzi_cuda_team *t) {
   return FNZ_OK;
 }
 
-/* --- An element ---------------------------------------------------------------------------------
- */
+/* --- An element ------------------------------------------------------------------------------- */
 /* The pass loads the lane, or stores it. */
 static bool has_lane(const fnzi_cuda_team *t, uint32_t lane, bool stores) {
   const fnzi_cuda_lane *l = &t->g->lanes[lane];
@@ -114,8 +112,7 @@ fnz_status fnzi_cuda_team_open_pass(fnzi_cuda_team *t, bool stores) {
   return FNZ_OK;
 }
 
-/* --- Loops --------------------------------------------------------------------------------------
- */
+/* --- Loops ------------------------------------------------------------------------------------ */
 typedef struct pass {
   fnzi_cuda_team *t;
   fnzi_cuda_writer wide;

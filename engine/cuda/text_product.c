@@ -19,8 +19,7 @@ static fnzi_cuda_word over(const fnzi_cuda_writer *w, const char *i, int64_t by)
   return fnzi_cuda_word_over(w->text, i, by, w->is_small);
 }
 
-/* --- Products -----------------------------------------------------------------------------------
- */
+/* --- Products --------------------------------------------------------------------------------- */
 /* The address of an element of a factor, or of the result, at the index (row, col). */
 static fnz_status product_put_at(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
                                  const fnzi_cuda_factor *f, int operand, const char *row,

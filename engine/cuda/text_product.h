@@ -6,8 +6,7 @@
 #include "engine/cuda/libraries.h"
 #include "engine/cuda/text.h"
 
-/* --- text_product.c -----------------------------------------------------------------------------
- */
+/* --- text_product.c --------------------------------------------------------------------------- */
 /* Strides in elements; `added` is the stride between products that are added up. */
 typedef struct fnzi_cuda_factor {
   fnz_dtype dtype;
@@ -35,8 +34,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_text_conv(fnz_context *ctx, fnzi_cuda_text *
                                               const fnzi_cuda_conv *conv, const int64_t *bias,
                                               uint32_t *kernel, int64_t *blocks);
 
-/* --- text_attention.c ---------------------------------------------------------------------------
- */
+/* --- text_attention.c ------------------------------------------------------------------------- */
 /* Strides in elements; `share` heads along a dimension of the batch read one. */
 typedef struct fnzi_cuda_side {
   fnz_dtype dtype;

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* --- Sizes --------------------------------------------------------------------------------------
- */
+/* --- Sizes ------------------------------------------------------------------------------------ */
 static bool has_room(const fnzi_cuda_text *text, uint32_t count) {
   return text && text->is_general && text->pending + count <= FNZI_CUDA_NUMBERS;
 }
@@ -95,8 +94,7 @@ fnzi_cuda_word fnzi_cuda_word_digit(fnzi_cuda_text *text, const char *i, int64_t
   return w;
 }
 
-/* --- Types --------------------------------------------------------------------------------------
- */
+/* --- Types ------------------------------------------------------------------------------------ */
 /* The name of its type: "cell_F32". Dtypes that kernels only move use a type of eight bits. */
 const char *fnzi_cuda_type_name(fnz_dtype d) {
   return fnzi_is_complex(d)        ? (d == FNZ_C32   ? "C32"
@@ -106,8 +104,7 @@ const char *fnzi_cuda_type_name(fnz_dtype d) {
                                    : "F8";
 }
 
-/* --- Numbers, by their bits ---------------------------------------------------------------------
- */
+/* --- Numbers, by their bits ------------------------------------------------------------------- */
 /* Returns whether compilers optimize for this number. A size that is such a number has a text of
  * its own. */
 bool fnzi_cuda_is_usual(fnz_dtype d, const unsigned char *number) {
@@ -172,8 +169,7 @@ fnz_status fnzi_cuda_put_number(const fnzi_cuda_writer *w, uint32_t k) {
   return FNZ_OK;
 }
 
-/* --- Elements -----------------------------------------------------------------------------------
- */
+/* --- Elements --------------------------------------------------------------------------------- */
 const char *fnzi_cuda_sum_type(fnz_dtype sum) {
   return sum == FNZ_F32   ? "float"
          : sum == FNZ_F64 ? "double"

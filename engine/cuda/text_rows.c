@@ -2,8 +2,7 @@
  * Nothing is computed here: the text of a row is its formula, letter by letter. */
 #include "engine/cuda/text.h"
 
-/* --- Rows ---------------------------------------------------------------------------------------
- */
+/* --- Rows ------------------------------------------------------------------------------------- */
 #define PLAIN_ROW(name, arity, out, value) {#name, arity, FNZI_CUDA_OUT_##out, NULL, NULL, #value},
 #define END_OF_ROWS                                                                                \
   { NULL, 0, 0, NULL, NULL, NULL }
@@ -46,8 +45,7 @@ static const fnzi_cuda_row bf16_rows[] = {
     END_OF_ROWS};
 #undef REST_BF16
 
-/* --- Sections -----------------------------------------------------------------------------------
- */
+/* --- Sections --------------------------------------------------------------------------------- */
 #define REAL(type, suffix)                                                                         \
   "#define T " type "\n#define N T\n#define F(x) x" suffix "\n"                                    \
   "#define V(function, accuracy) F(function)\n#define W(function, accuracy) F(function)\n"
@@ -105,8 +103,7 @@ const fnzi_cuda_row *fnzi_cuda_row_find(fnz_dtype compute, const char *name, uin
   return NULL;
 }
 
-/* --- Cells --------------------------------------------------------------------------------------
- */
+/* --- Cells ------------------------------------------------------------------------------------ */
 const fnzi_cuda_cell fnzi_cuda_cells[FNZ_DTYPE_COUNT] = {
 #define CONVERT(id, type, read, wide, from_integer, from_double)                                   \
   [FNZ_##id] = {#id, #type, #read, #wide, #from_integer, #from_double},

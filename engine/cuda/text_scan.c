@@ -16,8 +16,7 @@ typedef struct scan {
   char type[64], fold[128]; /* of the value that elements pass on; how to combine it */
 } scan;
 
-/* --- An element ---------------------------------------------------------------------------------
- */
+/* --- An element ------------------------------------------------------------------------------- */
 static fnz_status put_lanes(const scan *s, bool stores) {
   for (uint32_t k = 0; k < s->g->nlanes; k++)
     if (s->g->lanes[k].stores == stores)
@@ -61,8 +60,7 @@ static fnz_status put_behind(const scan *s) {
   return put_lanes(s, true);
 }
 
-/* --- A row --------------------------------------------------------------------------------------
- */
+/* --- A row ------------------------------------------------------------------------------------ */
 /* Returns how many elements a thread takes at a time. */
 static int each_of(const scan *s) {
   return s->length <= THREADS ? 1 : s->length <= SOME * THREADS ? SOME : MOST;

@@ -32,8 +32,7 @@ void fnzi_cuda_tables_fix(fnzi_cuda_tables *tables) {
   tables->fresh = 0;
 }
 
-/* --- Tables -------------------------------------------------------------------------------------
- */
+/* --- Tables ----------------------------------------------------------------------------------- */
 
 /* Finds the kernel among the known ones. A plan that runs adds it if it is new; a plan at other
  * sizes is compared with it. */
@@ -67,8 +66,7 @@ static fnz_status compare(fnz_context *ctx, fnzi_cuda_text *text, uint64_t hash,
   return FNZ_OK;
 }
 
-/* --- Text ---------------------------------------------------------------------------------------
- */
+/* --- Text ------------------------------------------------------------------------------------- */
 /* "n.at[12]" or "n_.at[12]" at `at`, and no part of a longer word: the number, and its end. */
 static const char *read_number(const char *start, const char *at, const char *last, uint32_t *k) {
   static const char dot[] = ".at[";

@@ -30,8 +30,7 @@ static fnz_status find_levels(team *t) {
   return FNZ_OK;
 }
 
-/* --- Who takes a row ----------------------------------------------------------------------------
- */
+/* --- Who takes a row -------------------------------------------------------------------------- */
 static bool count_rows(const fnzi_cuda_group *g, int64_t *rows, int64_t *length) {
   bool fits = true;
   *rows = *length = 1;
@@ -67,8 +66,7 @@ static fnz_status find_team(team *t) {
   return FNZ_OK;
 }
 
-/* --- Statements ---------------------------------------------------------------------------------
- */
+/* --- Statements ------------------------------------------------------------------------------- */
 /* Writes instructions over rows whose operands are known after `level` passes. */
 static fnz_status put_rows(team *t, uint8_t level) {
   for (uint32_t i = 0; i < t->g->nins; i++) {
@@ -88,8 +86,7 @@ static fnz_status put_row_lanes(const team *t, bool stores) {
   return FNZ_OK;
 }
 
-/* --- Numbers ------------------------------------------------------------------------------------
- */
+/* --- Numbers ---------------------------------------------------------------------------------- */
 static const char *in_of(const team *t, const fnzi_cuda_ins *ins) {
   return fnzi_cuda_type_name((fnz_dtype)t->g->slots[ins->in[0]].dtype);
 }
@@ -186,8 +183,7 @@ static fnz_status count_uses(team *t, uint8_t **uses) {
   return FNZ_OK;
 }
 
-/* --- A row --------------------------------------------------------------------------------------
- */
+/* --- A row ------------------------------------------------------------------------------------ */
 static fnz_status team_put_stores(team *t) {
   PUT(&t->w, t->across ? "    if (is) {\n" : "    {\n");
   if (find_stored(t)) {

@@ -47,8 +47,7 @@ bool fnzi_cuda_is_transposed(const fnzi_cuda_group *g, uint32_t *across) {
   return false;
 }
 
-/* --- Text ---------------------------------------------------------------------------------------
- */
+/* --- Text ------------------------------------------------------------------------------------- */
 static bool is_beside(const transposing *t, uint32_t d) {
   return d != t->across && d + 1 != t->g->rank;
 }

@@ -57,8 +57,7 @@ static fnz_status caller_copy_down(fnz_workspace *ws, const fnzi_stp_binding *b,
   return fnzi_cuda_wait(ws->ctx, device, ws->stream);
 }
 
-/* --- Outputs ------------------------------------------------------------------------------------
- */
+/* --- Outputs ---------------------------------------------------------------------------------- */
 bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k) {
   const fnzi_dev_schedule *r = &b->device->schedule;
   bool is_on_device = false;

@@ -137,8 +137,7 @@ static fnz_status conv_call_library(fnzi_dev_builder *m, conv *c, fnzi_dev_work 
   return FNZ_OK;
 }
 
-/* --- The gradient by a weight -------------------------------------------------------------------
- */
+/* --- The gradient by a weight ----------------------------------------------------------------- */
 static void transpose(const int64_t *from, uint32_t rank, int64_t *to) {
   for (uint32_t d = 0; d < rank; d++)
     to[d] = from[d < 2 ? 1 - d : d];
@@ -227,8 +226,7 @@ static fnz_status call_transposed(fnzi_dev_builder *m, conv *c, fnzi_dev_work *o
   return FNZ_OK;
 }
 
-/* --- A kernel -----------------------------------------------------------------------------------
- */
+/* --- A kernel --------------------------------------------------------------------------------- */
 /* The same element type in all, a place for each. */
 static const char *conv_open(const fnzi_dev_builder *m, const fnzi_krn_call *call, conv *c) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0), *weight = fnzi_krn_call_input(call, 1),

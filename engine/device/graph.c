@@ -9,8 +9,7 @@
 enum { LEAST_LAUNCHES = 2, MOST_CHANGED = 32, MOST_MISSED = 2, MOST_RECAPTURES = 3 };
 typedef enum stretch_kind { NEW, RAN, CAPTURED, REFUSED } stretch_kind;
 
-/* --- Finding ------------------------------------------------------------------------------------
- */
+/* --- Finding ---------------------------------------------------------------------------------- */
 
 static fnz_status open_stretch(fnzi_stp_binding *b, size_t first, size_t end) {
   fnzi_dev_binding *d = b->device;
@@ -59,8 +58,7 @@ void fnzi_dev_stretches_end(fnzi_stp_binding *b) {
       end_graphs(b, b->device->stretches[i]);
 }
 
-/* --- Capturing ----------------------------------------------------------------------------------
- */
+/* --- Capturing -------------------------------------------------------------------------------- */
 /* Queues a launch during capture. The node of a library call is unknown, because a library may
  * queue any number of kernels. */
 static fnz_status put_captured(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_captured *c) {
@@ -119,8 +117,7 @@ static fnz_status capture(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev
   return FNZ_OK;
 }
 
-/* --- Running ------------------------------------------------------------------------------------
- */
+/* --- Running ---------------------------------------------------------------------------------- */
 static fnz_status run_plain(fnz_workspace *ws, const fnzi_stp_binding *b,
                             const fnzi_dev_stretch *stretch) {
   for (size_t i = stretch->first; i < stretch->end; i++)

@@ -67,8 +67,7 @@ fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_stp_binding *b,
   return FNZ_OK;
 }
 
-/* --- One row ------------------------------------------------------------------------------------
- */
+/* --- One row ---------------------------------------------------------------------------------- */
 const fnzi_stp_binding *fnzi_dev_point_binding(const fnz_workspace *ws, const char *row) {
   const fnzi_stp_binding *b = ws->bindings.count == 1 ? ws->bindings.data[0] : NULL;
   uint32_t rows = 0, others = 0;

@@ -80,8 +80,7 @@ void fnzi_dev_library_end(fnzi_dev_binding *d) {
   d->libraries = NULL;
 }
 
-/* --- Products -----------------------------------------------------------------------------------
- */
+/* --- Products --------------------------------------------------------------------------------- */
 /* Replaces a library's error by the device's, if the device is broken: after such an error
  * libraries only report failures of their own. */
 static fnz_status status_of(fnz_context *ctx, const fnzi_cuda_device *device, fnz_status status,
@@ -158,8 +157,7 @@ fnz_status fnzi_dev_library_product(fnzi_dev_builder *m, const char *step,
                                                                   : FNZI_PRODUCT_C);
 }
 
-/* --- Convolutions -------------------------------------------------------------------------------
- */
+/* --- Convolutions ----------------------------------------------------------------------------- */
 static fnz_status run_conv(fnz_context *ctx, const fnzi_cuda_device *device, const void *what,
                            const uint64_t *address, void *stream) {
   const conv_call *c = what;

@@ -14,8 +14,7 @@ typedef struct norm {
   bool fits;
 } norm;
 
-/* --- Values -------------------------------------------------------------------------------------
- */
+/* --- Values ----------------------------------------------------------------------------------- */
 static uint16_t norms_unary(norm *n, const char *row, uint16_t a) {
   return fnzi_dev_rows_apply(&n->r, row, a, NONE, NONE);
 }
@@ -37,8 +36,7 @@ static uint16_t norms_mean(norm *n, uint16_t a) {
   return norms_binary(n, "div", sum, norms_constant(n, (double)n->length));
 }
 
-/* --- Lanes --------------------------------------------------------------------------------------
- */
+/* --- Lanes ------------------------------------------------------------------------------------ */
 /* `strides`: of elements, along the dimensions of the group. */
 static void norms_add_lane(norm *n, const fnzi_krn_array *a, uint16_t slot, bool stores,
                            const int64_t *strides) {
@@ -110,8 +108,7 @@ static fnz_status end_norm(norm *n, fnzi_dev_work *out) {
                  : fnzi_dev_work_refuse(out, "an operand is in no buffer of the plan");
 }
 
-/* --- Groups of channels -------------------------------------------------------------------------
- */
+/* --- Groups of channels ----------------------------------------------------------------------- */
 /* Strides of a tensor [batch, channels, ...] along batch, groups, channels of a group, ... */
 static void split_channels(const norm *n, const fnz_geometry *g, int64_t *out) {
   out[0] = g->strides[0];
@@ -160,8 +157,7 @@ fnz_status fnzi_dev_lower_group_norm(fnzi_dev_builder *m, fnzi_krn_call *call, f
   return end_norm(&n, out);
 }
 
-/* --- Channels -----------------------------------------------------------------------------------
- */
+/* --- Channels --------------------------------------------------------------------------------- */
 /* The statistics of a channel, in double. */
 typedef struct moments {
   uint16_t mean, squares, var;

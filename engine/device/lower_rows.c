@@ -14,8 +14,7 @@ typedef struct row_group {
   int64_t length;
 } row_group;
 
-/* --- Tiles --------------------------------------------------------------------------------------
- */
+/* --- Tiles ------------------------------------------------------------------------------------ */
 static fnz_status add_row(fnzi_dev_rows *r, const fnzi_tile_program *t, const fnzi_tile_ins *ins,
                           bool *fits) {
   uint16_t in[FNZI_ROW_OPERANDS] = {NONE, NONE, NONE}, results[FNZI_ROW_RESULTS];
@@ -61,8 +60,7 @@ fnz_status fnzi_dev_work_of_rows(fnzi_dev_builder *m, const fnzi_tile_program *t
               : fnzi_dev_work_refuse(out, "a reduction of the group has no text");
 }
 
-/* --- Calls --------------------------------------------------------------------------------------
- */
+/* --- Calls ------------------------------------------------------------------------------------ */
 /* Starts a group with the dimensions of x in order, except that reduced ones, a row's dimensions,
  * come last. */
 static fnz_status open_rows(fnzi_dev_builder *m, fnzi_krn_call *call, const bool *reduced,
@@ -209,8 +207,7 @@ fnz_status fnzi_dev_lower_along_dim(fnzi_dev_builder *m, fnzi_krn_call *call, fn
   return over(m, call, reduced, out);
 }
 
-/* --- Norms --------------------------------------------------------------------------------------
- */
+/* --- Norms ------------------------------------------------------------------------------------ */
 static uint16_t add_weight(row_group *w, const char *name, uint32_t missing, bool *fits) {
   const fnzi_krn_array *a = fnzi_krn_named_array(w->call, name);
   return a ? add_input(w, a, missing, fits) : NONE;

@@ -32,8 +32,7 @@ fnzi_dev_lowering fnzi_dev_lower_recorded, fnzi_dev_lower_drawn, fnzi_dev_lower_
     fnzi_dev_lower_addmm, fnzi_dev_lower_attention, fnzi_dev_lower_batch_norm, fnzi_dev_lower_conv,
     fnzi_dev_lower_group_norm, fnzi_dev_lower_linear, fnzi_dev_lower_matmul, fnzi_dev_lower_vdot;
 
-/* --- other_sizes.c -------------------------------------------------------------------------------
- */
+/* --- other_sizes.c ---------------------------------------------------------------------------- */
 /* Opens the data of a workspace about other sizes. Call once. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_sizes_open(fnz_workspace *ws, fnzi_cuda_tables **out);
 /* Returns whether some kernels of `b` are fresh, so that plans at other sizes may find constants
@@ -49,19 +48,16 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_sizes_compare(fnz_workspace *ws, const fnzi_s
 FNZ_MUST_CHECK fnz_status fnzi_dev_answer_note(fnzi_dev_builder *m, bool answer);
 bool fnzi_dev_answer_next(fnzi_dev_builder *m);
 
-/* --- sets.c ------------------------------------------------------------------------------
- */
+/* --- sets.c ----------------------------------------------------------------------------------- */
 /* Joins the works of `count` steps that run at once: the first work gets the launches. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_sets(fnzi_dev_builder *m, size_t step, uint32_t count,
                                              fnzi_dev_work *works);
 
-/* --- lower.c ----------------------------------------------------------------------------
- */
+/* --- lower.c ---------------------------------------------------------------------------------- */
 /* By the lowering of the call's kernel; of one without a lowering the work stays empty. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_lower(fnzi_dev_builder *m, fnzi_krn_call *call,
                                               fnzi_dev_work *out);
-/* --- work.c ------------------------------------------------------------------------------
- */
+/* --- work.c ----------------------------------------------------------------------------------- */
 /* Leaves the step to the CPU. `why`, a static string, is printed by explain. Returns OK, for
  * callers to return. */
 fnz_status fnzi_dev_work_refuse(fnzi_dev_work *work, const char *why);
@@ -110,8 +106,7 @@ uint8_t fnzi_dev_aligned(int64_t offset);
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_scratch(fnzi_dev_builder *m, fnzi_dev_work *work,
                                                 size_t bytes, int64_t *offset);
 
-/* --- attention.c -------------------------------------------------------------------------
- */
+/* --- attention.c ------------------------------------------------------------------------------ */
 /* Makes the work of an attention call. `kept` has a byte for each score, 1 if dropout keeps it;
  * kept scores are multiplied by the factor. NULL: no dropout. *why: why the CPU must compute it,
  * else NULL. */
@@ -119,8 +114,7 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_work_attention(fnzi_dev_builder *m, const fnz
                                                   const fnzi_dev_operand *kept, double factor,
                                                   fnzi_dev_work *out, const char **why);
 
-/* --- product.c ---------------------------------------------------------------------------
- */
+/* --- product.c -------------------------------------------------------------------------------- */
 struct fnzi_krn_products;
 /* Makes the work of dense products that a kernel records; operands a, b and c. *why: why the CPU
  * must compute them, else NULL. */

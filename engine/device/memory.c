@@ -2,8 +2,7 @@
  * executable, state with the state, everything else in one block of the workspace. */
 #include "engine/device/device.h"
 
-/* --- The workspace's block ----------------------------------------------------------------------
- */
+/* --- The workspace's block -------------------------------------------------------------------- */
 /* The state's memory is the state's, a weight's the executable's. */
 static bool is_own(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t i) {
   const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
@@ -73,8 +72,7 @@ void fnzi_dev_workspace_end(fnz_workspace *ws) {
   fnzi_cuda_leave(device);
 }
 
-/* --- Weights ------------------------------------------------------------------------------------
- */
+/* --- Weights ---------------------------------------------------------------------------------- */
 /* Whichever run is first copies it; where two are, one copy goes. */
 static fnz_status weight_address(fnz_workspace *ws, uint32_t k, const void *data, size_t bytes,
                                  uint64_t *out) {
@@ -100,8 +98,7 @@ static bool is_replaced(const fnz_workspace *ws, uint32_t k) {
   return own && ws->inputs[k].start != own;
 }
 
-/* --- Filling ------------------------------------------------------------------------------------
- */
+/* --- Filling ---------------------------------------------------------------------------------- */
 /* *packed: some input waits for the copy of the small ones. */
 static fnz_status fill_input(fnz_workspace *ws, fnzi_stp_binding *b, size_t i, size_t *replaced,
                              bool *packed) {

@@ -17,8 +17,7 @@ typedef struct scheduler {
   uint32_t first, last; /* its nodes */
 } scheduler;
 
-/* --- Bytes --------------------------------------------------------------------------------------
- */
+/* --- Bytes ------------------------------------------------------------------------------------ */
 void fnzi_dev_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *bytes, bool *dense) {
   int64_t low = 0, high = 0, cell = (int64_t)fnzi_dtype(map->dtype)->bytes, count = 1;
   for (uint32_t d = 0; d < map->rank; d++)
@@ -45,8 +44,7 @@ static bool is_constant(const fnzi_pln_plan *plan, const fnzi_pln_location *p) {
   return plan->buffers.data[p->buffer].kind == FNZI_PLN_CONST;
 }
 
-/* --- What the CPU has ---------------------------------------------------------------------------
- */
+/* --- What the CPU has ------------------------------------------------------------------------- */
 /* Returns whether a node of the current step computes the value. */
 static bool is_computed_within(const scheduler *r, uint64_t value) {
   for (uint32_t n = r->first; n < r->last; n++) {
@@ -74,8 +72,7 @@ static void see_read(scheduler *r, const fnz_arg *arg) {
   r->values[r->nvalues++] = (uint32_t)arg->u.value;
 }
 
-/* --- Steps --------------------------------------------------------------------------------------
- */
+/* --- Steps ------------------------------------------------------------------------------------ */
 static fnz_status on_host(scheduler *r, const fnzi_pln_step *step, fnzi_dev_placement *placement) {
   const fnzi_node *node = &r->graph->nodes.data[step->last];
   uint32_t *values;
@@ -101,8 +98,7 @@ static fnz_status on_host(scheduler *r, const fnzi_pln_step *step, fnzi_dev_plac
   return FNZ_OK;
 }
 
-/* --- The end ------------------------------------------------------------------------------------
- */
+/* --- The end ---------------------------------------------------------------------------------- */
 static fnz_status find_outputs(scheduler *r, const bool *stays, fnzi_dev_schedule *out) {
   FNZI_NEW(r->arena, r->plan->noutputs, &out->outputs);
   for (uint32_t k = 0; k < r->plan->noutputs; k++) {
@@ -121,8 +117,7 @@ static fnz_status find_outputs(scheduler *r, const bool *stays, fnzi_dev_schedul
   return FNZ_OK;
 }
 
-/* --- What the device needs ----------------------------------------------------------------------
- */
+/* --- What the device needs -------------------------------------------------------------------- */
 /* A later step reads, on the device, the bytes of `location`. */
 static bool is_read_by(const fnzi_pln_plan *plan, const fnzi_pln_step *step,
                        const fnzi_dev_placement *placement, const fnzi_pln_location *location) {

@@ -44,8 +44,7 @@ static sums sums_of(const fnzi_stp_binding *b) {
   return s;
 }
 
-/* --- Text ---------------------------------------------------------------------------------------
- */
+/* --- Text ------------------------------------------------------------------------------------- */
 static fnz_status put_values(fnz_context *ctx, const fnzi_pln_plan *plan, const uint32_t *values,
                              uint32_t count, fnz_buffer *out) {
   const fnzi_graph *g = fnzi_graph_main(plan->program);
@@ -121,8 +120,7 @@ fnz_status fnzi_dev_print(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffe
                        "registers are not known, for no NVRTC was found that makes code for it\n");
 }
 
-/* --- JSON ---------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 static void json_launch(fnzi_json_out *w, const fnzi_stp_binding *b, size_t step,
                         const fnzi_dev_launch *l) {
   const char *by = b->device->works[step].library;

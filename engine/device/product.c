@@ -19,8 +19,7 @@ typedef struct product {
   bool has_c, adds_apart;      /* no epilogue can add c */
 } product;
 
-/* --- Reading ------------------------------------------------------------------------------------
- */
+/* --- Reading ---------------------------------------------------------------------------------- */
 static bool product_sum_of(fnz_dtype dtype, fnz_dtype *out) {
   bool known = dtype == FNZ_C64 || dtype == FNZ_C128 ||
                (fnzi_cuda_text_converts(dtype) && !fnzi_is_complex(dtype) && dtype != FNZ_BOOL);
@@ -111,8 +110,7 @@ static const char *product_open(const fnzi_dev_builder *m, const fnzi_krn_call *
   return NULL;
 }
 
-/* --- Folding ------------------------------------------------------------------------------------
- */
+/* --- Folding ---------------------------------------------------------------------------------- */
 enum { FACTORS = 4 };
 
 static void factors_of(fnzi_cuda_products *p, fnzi_cuda_factor *out[FACTORS]) {
@@ -172,8 +170,7 @@ static bool fold_rows(fnzi_cuda_products *p) {
   return true;
 }
 
-/* --- By the library -----------------------------------------------------------------------------
- */
+/* --- By the library --------------------------------------------------------------------------- */
 enum { MOST_CALLS = 32 };
 
 static fnzi_cuda_matrix matrix_of(const product *p, const fnzi_cuda_factor *f,
@@ -282,8 +279,7 @@ static fnz_status product_call_library(fnzi_dev_builder *m, product *p, fnzi_dev
   return FNZ_OK;
 }
 
-/* --- By a kernel --------------------------------------------------------------------------------
- */
+/* --- By a kernel ------------------------------------------------------------------------------ */
 static fnz_status make_some(fnzi_dev_builder *m, product *p, fnzi_dev_work *out) {
   bool is_library = false;
   /* Drops products that add nothing. A factor of 0 gives 0 even if a product is NaN, and with k = 0

@@ -27,8 +27,7 @@ static fnz_status scalar_window(void *user, uint32_t k, fnz_dtype dtype, fnzi_kr
   return FNZ_OK;
 }
 
-/* --- Loops --------------------------------------------------------------------------------------
- */
+/* --- Loops ------------------------------------------------------------------------------------ */
 /* The value of a window: read at each element, or a number. */
 static fnz_status read_window(fnzi_dev_recording *r, fnzi_dev_recorded *g, const fnzi_krn_window *w,
                               uint16_t *slot) {
@@ -134,8 +133,7 @@ static fnz_status combine(void *user, const fnzi_krn_combination *c) {
   return launch_group(r, &g);
 }
 
-/* --- Formulas -----------------------------------------------------------------------------------
- */
+/* --- Formulas --------------------------------------------------------------------------------- */
 /* Finds the operand of a window. A result that nothing needs gets scratch of the step. */
 static fnz_status operand_of(fnzi_dev_recording *r, const fnzi_krn_window *w, bool is_result,
                              fnzi_dev_operand *out) {
@@ -178,8 +176,7 @@ static fnz_status formula(void *user, const fnzi_krn_formula *f) {
   return fnzi_dev_work_launch(r->m, r->out, kernel, f->count, operands, count);
 }
 
-/* --- Products -----------------------------------------------------------------------------------
- */
+/* --- Products --------------------------------------------------------------------------------- */
 static fnz_status multiply(void *user, const fnzi_krn_products *products) {
   fnzi_dev_recording *r = user;
   const void *at[] = {products->a, products->b, products->c};
@@ -192,8 +189,7 @@ static fnz_status multiply(void *user, const fnzi_krn_products *products) {
   return why ? fnzi_dev_record_refuse(r, why) : FNZ_OK;
 }
 
-/* --- Attention ----------------------------------------------------------------------------------
- */
+/* --- Attention -------------------------------------------------------------------------------- */
 static fnz_status attend(void *user, const fnzi_krn_window *kept, double factor) {
   fnzi_dev_recording *r = user;
   fnzi_dev_operand operand;
@@ -204,8 +200,7 @@ static fnz_status attend(void *user, const fnzi_krn_window *kept, double factor)
   return why ? fnzi_dev_record_refuse(r, why) : FNZ_OK;
 }
 
-/* --- A call -------------------------------------------------------------------------------------
- */
+/* --- A call ----------------------------------------------------------------------------------- */
 static fnz_status run_recorded(fnzi_dev_recording *r, const fnzi_krn_call *call) {
   const fnzi_krn_recorder recorder = {.user = r,
                                       .move = record_move,

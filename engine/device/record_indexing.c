@@ -153,8 +153,7 @@ static fnz_status describe(fnzi_dev_recording *r, const fnzi_krn_picking *p, pic
   return make_close(r, &out->groups[3], p, &text->close);
 }
 
-/* --- Places in order ---------------------------------------------------------------------------
- */
+/* --- Places in order -------------------------------------------------------------------------- */
 /* Memory of the step with a number of each place, as one operand more. */
 static fnz_status indexing_add_scratch(fnzi_dev_recording *r, picked *p, int64_t count,
                                        void **out) {

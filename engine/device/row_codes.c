@@ -33,8 +33,7 @@ static uint16_t sum(const coding *c, uint16_t a) {
   return fnzi_dev_rows_fold(c->r, "sum", codes_as(c, FNZ_F64, a));
 }
 
-/* --- Sums and extremes --------------------------------------------------------------------------
- */
+/* --- Sums and extremes ------------------------------------------------------------------------ */
 static void code_sum(const coding *c) {
   uint16_t s = fnzi_dev_rows_fold(c->r, "sum", c->x);
   bool is_mean = c->code->mode == FNZI_MODE_mean;
@@ -97,8 +96,7 @@ static void code_count(const coding *c) {
       fnzi_dev_rows_fold(c->r, "sum", codes_as(c, FNZ_I64, codes_as(c, FNZ_BOOL, c->x)));
 }
 
-/* --- Exponentials -------------------------------------------------------------------------------
- */
+/* --- Exponentials ----------------------------------------------------------------------------- */
 static uint16_t exponentials(const coding *c, uint16_t most) {
   return codes_unary(c, "exp", codes_binary(c, "sub", c->x, most));
 }
@@ -137,8 +135,7 @@ static void code_log_softmax(const coding *c) {
                                       : codes_binary(c, "sub", x, codes_binary(c, "add", m, log));
 }
 
-/* --- Moments ------------------------------------------------------------------------------------
- */
+/* --- Moments ---------------------------------------------------------------------------------- */
 static uint16_t codes_mean(const coding *c, uint16_t x) {
   return codes_binary(c, "div", sum(c, x), codes_constant(c, FNZ_F64, (double)c->length));
 }
@@ -203,8 +200,7 @@ static void code_rms_norm(const coding *c) {
   c->results[1] = rstd;
 }
 
-/* --- Scans --------------------------------------------------------------------------------------
- */
+/* --- Scans ------------------------------------------------------------------------------------ */
 /* f32 accumulates in double, the 16-bit floats in f32. */
 static void code_scan(const coding *c) {
   bool wide = c->out == FNZ_F32 || c->out == FNZ_F64;
@@ -224,8 +220,7 @@ static void code_logs(const coding *c) {
   c->results[0] = fnzi_dev_rows_scan(c->r, "logs", codes_as(c, FNZ_F64, c->x));
 }
 
-/* --- The whole ----------------------------------------------------------------------------------
- */
+/* --- The whole -------------------------------------------------------------------------------- */
 
 bool fnzi_dev_rows_code(fnzi_dev_rows *r, const fnzi_meta_row_code *code, fnz_dtype out,
                         int64_t length, const uint16_t in[FNZI_ROW_OPERANDS],

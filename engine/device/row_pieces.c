@@ -24,8 +24,7 @@ typedef struct cut {
   bool stores_elements;
 } cut;
 
-/* --- What is known when -------------------------------------------------------------------------
- */
+/* --- What is known when ----------------------------------------------------------------------- */
 /* Returns whether the slot is a value of rows computed from their reductions. Other kernels read
  * it. */
 static bool is_computed(const cut *c, uint32_t slot) {
@@ -95,8 +94,7 @@ static bool is_worth_it(const cut *c) {
          (at_once || c->length >= MANY / c->rows);
 }
 
-/* --- Kernels ------------------------------------------------------------------------------------
- */
+/* --- Kernels ---------------------------------------------------------------------------------- */
 /* A group with the slots of all of it, which keep their places; its rows are `row` elements, or as
  * they were. */
 static fnz_status open_kernel(cut *c, int64_t row, fnzi_dev_rows *out) {

@@ -17,8 +17,7 @@ fnz_status fnzi_dev_rows_begin(fnzi_dev_builder *m, fnzi_dev_rows *out) {
   return FNZ_OK;
 }
 
-/* --- Dimensions ---------------------------------------------------------------------------------
- */
+/* --- Dimensions ------------------------------------------------------------------------------- */
 
 /* Copies dimensions `first` to `end` to `to`, without dimensions of size 1, and merges dimensions
  * that are contiguous in every lane. Returns the end of the copied dimensions. */
@@ -56,8 +55,7 @@ void fnzi_dev_rows_join(fnzi_dev_rows *r) {
   g->outer = outer;
 }
 
-/* --- The whole ----------------------------------------------------------------------------------
- */
+/* --- The whole -------------------------------------------------------------------------------- */
 fnz_status fnzi_dev_rows_launch(fnzi_dev_rows *r, fnzi_dev_work *work) {
   uint32_t kernel;
   int64_t count;
@@ -79,8 +77,7 @@ fnz_status fnzi_dev_rows_launch_flat(fnzi_dev_rows *r, fnzi_dev_work *work) {
   return fnzi_dev_work_launch(r->m, work, kernel, count, r->operands, r->g.nlanes);
 }
 
-/* --- Values -------------------------------------------------------------------------------------
- */
+/* --- Values ----------------------------------------------------------------------------------- */
 uint16_t fnzi_dev_rows_value(fnzi_dev_rows *r, fnz_dtype dtype, bool of_rows) {
   r->is_full = r->is_full || r->g.nslots == FNZI_DEV_ROWS_SLOTS;
   if (r->is_full)
@@ -122,8 +119,7 @@ fnz_dtype fnzi_dev_rows_dtype(const fnzi_dev_rows *r, uint16_t a) {
   return (fnz_dtype)r->g.slots[a].dtype;
 }
 
-/* --- Instructions -------------------------------------------------------------------------------
- */
+/* --- Instructions ----------------------------------------------------------------------------- */
 void fnzi_dev_rows_add(fnzi_dev_rows *r, fnzi_cuda_ins ins) {
   r->is_full = r->is_full || r->g.nins == FNZI_DEV_ROWS_SLOTS;
   if (!r->is_full)
@@ -220,8 +216,7 @@ uint16_t fnzi_dev_rows_running(fnzi_dev_rows *r, const char *best, uint16_t a, u
   return out;
 }
 
-/* --- Tiles --------------------------------------------------------------------------------------
- */
+/* --- Tiles ------------------------------------------------------------------------------------ */
 void fnzi_dev_describe_lane(const fnzi_tile_program *t, const fnzi_tile_lane *lane,
                             fnzi_cuda_lane *out) {
   *out = (fnzi_cuda_lane){

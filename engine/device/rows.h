@@ -31,8 +31,7 @@ typedef struct fnzi_dev_rows {
   bool is_full, scans;
 } fnzi_dev_rows;
 
-/* --- rows.c ------------------------------------------------------------------------------
- */
+/* --- rows.c ----------------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_dev_rows_begin(fnzi_dev_builder *m, fnzi_dev_rows *out);
 /* Dimensions that follow one another become one. */
 void fnzi_dev_rows_join(fnzi_dev_rows *r);
@@ -78,8 +77,7 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_describe_tile(fnzi_dev_builder *m, const fnzi
                                                  fnzi_cuda_group *out);
 void fnzi_dev_describe_ins(const fnzi_tile_ins *ins, fnzi_cuda_ins *out);
 
-/* --- row_codes.c -------------------------------------------------------------------------
- */
+/* --- row_codes.c ------------------------------------------------------------------------------ */
 /* Adds an operator over rows of `length` elements: in[0] is the elements, the others are weights or
  * NONE. Results are in the computing type. Returns false if there are no instructions for the
  * operator. */
@@ -87,13 +85,11 @@ bool fnzi_dev_rows_code(fnzi_dev_rows *r, const fnzi_meta_row_code *code, fnz_dt
                         int64_t length, const uint16_t in[FNZI_ROW_OPERANDS],
                         uint16_t results[FNZI_ROW_RESULTS]);
 
-/* --- row_pieces.c ------------------------------------------------------------------------
- */
+/* --- row_pieces.c ----------------------------------------------------------------------------- */
 /* Adds the launches of a group: several if its rows are few and long. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_rows_end(fnzi_dev_rows *r, fnzi_dev_work *work);
 
-/* --- lower_rows.c --------------------------------------------------------------------------
- */
+/* --- lower_rows.c ----------------------------------------------------------------------------- */
 /* Makes the work of a tile program with rows. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_of_rows(fnzi_dev_builder *m, const fnzi_tile_program *t,
                                                 fnzi_dev_work *out);

@@ -13,8 +13,7 @@ typedef struct running {
   bool *flagged;
 } running;
 
-/* --- Between the memories -----------------------------------------------------------------------
- */
+/* --- Between the memories --------------------------------------------------------------------- */
 static fnz_status wait(const running *r) {
   FNZ_TRY(fnzi_cuda_wait(r->ws->ctx, r->device, r->ws->stream));
   r->ws->device_done = r->ws->device_step;
@@ -58,8 +57,7 @@ static fnz_status bring_up(const running *r, const fnzi_dev_transfer *t) {
   return wait(r);
 }
 
-/* --- The flag -----------------------------------------------------------------------------------
- */
+/* --- The flag --------------------------------------------------------------------------------- */
 /* Copies the flag to the CPU, together with the small outputs, and fails with DIFFERENT if it is
  * set. */
 static fnz_status check_flag(const running *r) {
@@ -69,8 +67,7 @@ static fnz_status check_flag(const running *r) {
   return *r->flagged ? FNZ_DIFFERENT : FNZ_OK;
 }
 
-/* --- Steps --------------------------------------------------------------------------------------
- */
+/* --- Steps ------------------------------------------------------------------------------------ */
 static fnz_status run_on_host(const running *r, size_t i) {
   const fnzi_dev_placement *placement = &r->d->schedule.steps[i];
   if (r->d->has_flag)
@@ -149,8 +146,7 @@ static fnz_status run_steps(const running *r) {
   return bring_outputs(r);
 }
 
-/* --- Failures -----------------------------------------------------------------------------------
- */
+/* --- Failures --------------------------------------------------------------------------------- */
 static const char *name_of(const running *r, size_t step) {
   uint32_t node = r->b->thunks.data[step].node;
   return node == FNZI_PLN_NONE ? "a move at the end"

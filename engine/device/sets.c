@@ -22,8 +22,7 @@ static const fnzi_tile_program *tile_of(const fnzi_dev_builder *m, size_t step) 
   return m->b->thunks.data[step].u.tile;
 }
 
-/* --- Tables -------------------------------------------------------------------------------------
- */
+/* --- Tables ----------------------------------------------------------------------------------- */
 static void put_word(fnzi_dev_builder *m, fnzi_dev_tables *t, uint32_t buffer, int64_t at) {
   t->buffers[t->count] = buffer;
   t->offsets[t->count++] = at;
@@ -82,8 +81,7 @@ static fnz_status grow(fnzi_dev_builder *m, size_t step, uint32_t count) {
   return FNZ_OK;
 }
 
-/* --- Steps --------------------------------------------------------------------------------------
- */
+/* --- Steps ------------------------------------------------------------------------------------ */
 fnz_status fnzi_dev_work_sets(fnzi_dev_builder *m, size_t step, uint32_t count,
                               fnzi_dev_work *works) {
   const fnzi_tile_program *line = NULL; /* the first set that is a line of several elements */
@@ -124,8 +122,7 @@ fnz_status fnzi_dev_work_sets(fnzi_dev_builder *m, size_t step, uint32_t count,
   return FNZ_OK;
 }
 
-/* --- Runs ---------------------------------------------------------------------------------------
- */
+/* --- Runs ------------------------------------------------------------------------------------- */
 fnz_status fnzi_dev_tables_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_dev_tables *t = &b->device->tables;
   size_t bytes = t->count * sizeof *t->words;

@@ -3,8 +3,7 @@
  * computes with it. */
 #include "engine/device/device.h"
 
-/* --- Memory of the caller's ---------------------------------------------------------------------
- */
+/* --- Memory of the caller's ------------------------------------------------------------------- */
 static bool is_memory(const fnz_executable_state *s, uint32_t k) {
   return s->exe->inputs[k].in_state && s->exe->inputs[k].memory == k;
 }
@@ -74,8 +73,7 @@ void fnzi_dev_state_end(fnz_executable_state *s) {
   fnzi_cuda_leave(device);
 }
 
-/* --- Between runs -------------------------------------------------------------------------------
- */
+/* --- Between runs ----------------------------------------------------------------------------- */
 /* Copies a state on the stream of its runs; before the first run, on a new stream. */
 static fnz_status state_move(fnz_context *ctx, const fnz_executable_state *s,
                              fnz_status (*copy)(fnz_context *, const fnz_executable_state *,
@@ -91,8 +89,7 @@ static fnz_status state_move(fnz_context *ctx, const fnz_executable_state *s,
   return status;
 }
 
-/* --- To the CPU ---------------------------------------------------------------------------------
- */
+/* --- To the CPU ------------------------------------------------------------------------------- */
 static fnz_status state_copy_down(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
   fnzi_stp_device_state *d = s->device;
   for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++)
@@ -121,8 +118,7 @@ fnz_status fnzi_dev_state_down(fnz_context *ctx, const fnz_executable_state *s) 
   return state_move(ctx, s, state_copy_down);
 }
 
-/* --- To the device ------------------------------------------------------------------------------
- */
+/* --- To the device ---------------------------------------------------------------------------- */
 static fnz_status copy_up(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
   fnzi_stp_device_state *d = s->device;
   for (uint32_t k = 0; k < fnzi_graph_main(s->exe->program)->ninputs; k++)
@@ -169,8 +165,7 @@ fnz_status fnzi_dev_state_up(fnz_context *ctx, const fnz_executable_state *s, bo
   return state_move(ctx, s, copy_up);
 }
 
-/* --- Runs ---------------------------------------------------------------------------------------
- */
+/* --- Runs ------------------------------------------------------------------------------------- */
 /* It has an address when its memory has been filled. */
 static fnz_status upload(fnz_workspace *ws, const fnzi_pln_buffer *buffer, const void *data) {
   const fnzi_cuda_device *device = ws->exe->device;

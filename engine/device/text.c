@@ -6,8 +6,7 @@
 
 _Static_assert((int)FNZI_TILE_LANES < (int)FNZI_DEV_OPERANDS, "operands of a kernel");
 
-/* --- Groups -------------------------------------------------------------------------------------
- */
+/* --- Groups ----------------------------------------------------------------------------------- */
 static bool is_computable(const fnzi_tile_program *t, uint16_t slot) {
   return fnzi_cuda_text_converts((fnz_dtype)t->slots[slot].dtype);
 }
@@ -53,8 +52,7 @@ static fnz_status add_tile(fnzi_dev_builder *m, const fnzi_tile_program *t, fnzi
   return fnzi_dev_work_launch(m, out, kernel, count, operands, t->nlanes);
 }
 
-/* --- Copies -------------------------------------------------------------------------------------
- */
+/* --- Copies ----------------------------------------------------------------------------------- */
 /* A copy from one window to another. A cell is all bytes that are contiguous in both. */
 typedef struct copy {
   uint32_t rank;
@@ -106,8 +104,7 @@ static fnz_status add_move(fnzi_dev_builder *m, const fnzi_stp_move *move, fnzi_
   return add_copy(m, &c, out);
 }
 
-/* --- Transfers ----------------------------------------------------------------------------------
- */
+/* --- Transfers -------------------------------------------------------------------------------- */
 /* A window and its row-major elements: without dimensions of one element and those along which it
  * shows the same one. */
 static fnz_status find_rows(fnzi_dev_builder *m, const fnz_geometry *window, fnz_geometry **map_out,
@@ -197,8 +194,7 @@ static fnz_status make_transfers(fnzi_dev_builder *m) {
   return FNZ_OK;
 }
 
-/* --- The whole ----------------------------------------------------------------------------------
- */
+/* --- The whole -------------------------------------------------------------------------------- */
 /* Returns whether all data-dependent scalars of the call will be in memory. */
 static bool has_scalars(const fnzi_dev_builder *m, const fnzi_krn_call *call) {
   size_t offset;

@@ -19,8 +19,7 @@ static void name_origins(fnzi_pln_plan *plan, uint32_t graph, const fnz_program 
   plan->parts = parts;
 }
 
-/* --- A binding: on a GPU, and where inputs have symbols ----------------------------------------
- */
+/* --- A binding: on a GPU, and where inputs have symbols --------------------------------------- */
 void fnzi_listing_name_origins(fnzi_stp_binding *b) {
   name_origins(&b->plan, 0, b->whole, b->parts);
   for (size_t k = 0; k < b->bodies.list.count; k++)
@@ -186,8 +185,7 @@ static fnz_status print_plan(fnz_context *ctx, fnzi_stp_binding *b, const char *
   return fnzi_listing_binding(ctx, b, sizes, options->json, out);
 }
 
-/* --- On the CPU: a plan -------------------------------------------------------------------------
- */
+/* --- On the CPU: a plan ----------------------------------------------------------------------- */
 static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *whole,
                              const fnzi_stp_expansion *expansion, bool json, fnz_buffer *out) {
   const fnz_program *program = expansion->program ? expansion->program : whole;

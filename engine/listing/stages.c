@@ -77,8 +77,7 @@ static fnz_status print_places(fnz_context *ctx, const staged *s, fnz_buffer *ou
   return fnzi_listing_binding(ctx, s->b, s->sizes, false, out);
 }
 
-/* --- A stage -----------------------------------------------------------------------------------
- */
+/* --- A stage ---------------------------------------------------------------------------------- */
 static fnz_status print_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes,
                                 const void *user, fnz_buffer *out) {
   const stage_row *stage = user;

@@ -14,8 +14,7 @@ typedef struct finding {
   uint32_t tags, tags_at; /* of arguments; the word that has the last ones */
 } finding;
 
-/* --- Compared -----------------------------------------------------------------------------------
- */
+/* --- Compared --------------------------------------------------------------------------------- */
 static const fnz_geometry *alike_geometry_of(const finding *f, const fnz_arg *arg) {
   return f->graph->values.data[arg->u.value].geometry;
 }
@@ -39,8 +38,7 @@ static bool same_args(const finding *f, const fnz_arg *a, const fnz_arg *b, uint
   return same;
 }
 
-/* --- Keys ---------------------------------------------------------------------------------------
- */
+/* --- Keys ------------------------------------------------------------------------------------- */
 static bool add_word(finding *f, uint64_t word) {
   if (f->words == KEY_WORDS)
     return false;
@@ -78,8 +76,7 @@ static bool add_args(finding *f, const fnz_arg *args, size_t nargs) {
   return fits;
 }
 
-/* --- Kinds --------------------------------------------------------------------------------------
- */
+/* --- Kinds ------------------------------------------------------------------------------------ */
 static fnz_status find_kind(finding *f, uint32_t n, fnzi_pln_kinds *out) {
   const fnzi_node *nodes = f->graph->nodes.data, *node = &nodes[n];
   uint16_t op_index = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;

@@ -47,8 +47,7 @@ static void put_lowest(item *placed, uint32_t count) {
   placed[index] = new;
 }
 
-/* --- Many buffers: one after the other in time, into blocks that are free -----------------------
- */
+/* --- Many buffers: one after the other in time, into blocks that are free --------------------- */
 typedef struct block {
   size_t offset, bytes;
 } block;

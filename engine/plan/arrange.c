@@ -23,8 +23,7 @@ typedef struct arranging {
     *(out) = memory_;                                                                              \
   } while (0)
 
-/* --- Lists --------------------------------------------------------------------------------------
- */
+/* --- Lists ------------------------------------------------------------------------------------ */
 /* Returns whether each parameter of the element's operator can take an item of a list, or the
  * argument itself. */
 static bool fits_items(const fnzi_node *node, const fnz_op *element, uint32_t items) {
@@ -96,8 +95,7 @@ static fnz_status split_list(arranging *a) {
   return FNZ_OK;
 }
 
-/* --- Order --------------------------------------------------------------------------------------
- */
+/* --- Order ------------------------------------------------------------------------------------ */
 /* Sorts nodes by step, stably: counts the nodes of each step, then distributes them. `had`: the
  * order before. */
 static fnz_status put_side_by_side(arranging *a, const fnzi_pln_order *source_order,

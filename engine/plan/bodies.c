@@ -24,8 +24,7 @@ static fnzi_pln_plan *plan_of(const builder *m, uint32_t body) {
   return body == FNZI_PLN_NONE ? m->outermost : &m->out->list.data[body].plan;
 }
 
-/* --- Memory of a region -------------------------------------------------------------------------
- */
+/* --- Memory of a region ----------------------------------------------------------------------- */
 static fnz_status take_scratch(const builder *m, fnzi_pln_region *r, size_t bytes, size_t *at) {
   size_t padded = bytes ? fnzi_pln_padded(bytes) : FNZI_PLN_ALIGNMENT;
   *at = r->bytes;
@@ -115,8 +114,7 @@ static fnz_status place_levels(const builder *m, const fnzi_pln_plan *plan, fnzi
   return FNZ_OK;
 }
 
-/* --- A body as a program ------------------------------------------------------------------------
- */
+/* --- A body as a program ---------------------------------------------------------------------- */
 /* The result of the node whose memory input k of body `which` is; FNZI_PLN_NONE: of none. */
 static uint32_t state_of_input(const fnzi_pln_region *r, uint32_t which, uint32_t k,
                                const fnzi_pln_plan *owner) {
@@ -243,8 +241,7 @@ static fnz_status open_bodies(builder *m, uint32_t region) {
   return FNZ_OK;
 }
 
-/* --- The list -----------------------------------------------------------------------------------
- */
+/* --- The list --------------------------------------------------------------------------------- */
 static fnz_status read_region(builder *m, uint32_t owner, uint32_t step) {
   fnzi_pln_plan *plan = plan_of(m, owner);
   const fnz_error had = m->ctx->error;
@@ -281,8 +278,7 @@ static fnz_status read_regions(builder *m, uint32_t owner) {
   return FNZ_OK;
 }
 
-/* --- Memory -------------------------------------------------------------------------------------
- */
+/* --- Memory ----------------------------------------------------------------------------------- */
 /* Adds the memory of a region, whose bodies have theirs, to the surrounding plan. */
 static fnz_status nest(builder *m, fnzi_pln_region *r) {
   fnzi_pln_plan *plan = plan_of(m, r->owner);

@@ -35,8 +35,7 @@ static const fnzi_pln_role *member_of(const grouped *g) {
   return &g->members[g->node - g->first];
 }
 
-/* --- Members ------------------------------------------------------------------------------------
- */
+/* --- Members ---------------------------------------------------------------------------------- */
 /* Notes an operand from outside, and checks it. Operands are few. */
 static fnz_status note_operand(grouped *g, uint32_t value, uint32_t k) {
   bool in_place = member_of(g)->kind == FNZI_PLN_ROLE_POINT || k == 0;
@@ -84,8 +83,7 @@ static fnz_status check_member(grouped *g) {
   return FNZ_OK;
 }
 
-/* --- Results ------------------------------------------------------------------------------------
- */
+/* --- Results ---------------------------------------------------------------------------------- */
 /* Checks that an operand does not overlap the result, or is read at exactly the location that is
  * written. Then it has the same sizes, and these determine its row. */
 static fnz_status check_group_apart(const grouped *g, const operand *o, uint32_t result,

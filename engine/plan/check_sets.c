@@ -46,8 +46,7 @@ static fnz_status check_sets_wrong(const together *t, const char *what) {
                               what);
 }
 
-/* --- Bytes ---------------------------------------------------------------------------------------
- */
+/* --- Bytes ------------------------------------------------------------------------------------ */
 static fnz_status add_value(together *t, uint32_t value, bool is_written) {
   fnzi_pln_checker *c = t->c;
   fnzi_pln_location location = c->plan->locations[value];
@@ -67,8 +66,7 @@ static fnz_status add_value(together *t, uint32_t value, bool is_written) {
   return FNZ_OK;
 }
 
-/* --- One program ---------------------------------------------------------------------------------
- */
+/* --- One program ------------------------------------------------------------------------------ */
 /* Numbers the values of a set in order of appearance. A value that appears for the first time is
  * read or written. */
 static fnz_status check_sets_number_of(together *t, uint32_t value, bool is_result, uint32_t *out) {
@@ -159,8 +157,7 @@ static fnz_status check_sets_program(together *t, const fnzi_pln_step *s) {
               : check_sets_wrong(t, "steps that run at once are not of one pointwise program");
 }
 
-/* --- Apart ---------------------------------------------------------------------------------------
- */
+/* --- Apart ------------------------------------------------------------------------------------ */
 static int compare(const void *a, const void *b) {
   const reach *x = a, *y = b;
   if (x->memory != y->memory)
@@ -187,8 +184,7 @@ static void extend(far *f, const reach *r) {
   }
 }
 
-/* --- The whole -----------------------------------------------------------------------------------
- */
+/* --- The whole -------------------------------------------------------------------------------- */
 static fnz_status check_sets(together *t) {
   uint32_t count = t->first->sets;
   if (count > t->c->plan->steps.count - t->c->step)

@@ -69,8 +69,7 @@ static uint32_t groups_find(const grouping *g, uint32_t step) {
   return step;
 }
 
-/* --- Joining ------------------------------------------------------------------------------------
- */
+/* --- Joining ---------------------------------------------------------------------------------- */
 /* Returns the span of a value in a group. */
 static fnzi_pln_cover span_in(const grouping *g, const group *of, uint32_t value) {
   return fnzi_pln_cover_of(of->space, of->dims, g->graph->values.data[value].geometry);
@@ -235,8 +234,7 @@ static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
   return true;
 }
 
-/* --- Overwritten memory -------------------------------------------------------------------------
- */
+/* --- Overwritten memory ----------------------------------------------------------------------- */
 /* A pointwise result may be the final value of an input of its size. Records that the step may
  * overwrite such inputs. */
 static void note_overwrite(grouping *g, const fnzi_node *node, uint32_t step) {

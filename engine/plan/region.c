@@ -14,8 +14,7 @@ typedef struct pairing {
   const fnz_arg **pairs; /* per result */
 } pairing;
 
-/* --- What an output of a body is made of --------------------------------------------------------
- */
+/* --- What an output of a body is made of ------------------------------------------------------ */
 /* Finds the argument whose memory the result would get; NONE if there is none. */
 static fnz_status step_back(fnzi_pln_planner *p, const fnzi_node *node, uint32_t *out) {
   const fnzi_pln_fact *fact;
@@ -61,8 +60,7 @@ static fnz_status trace(fnzi_pln_planner *p, const fnzi_graph *body, uint32_t j,
   return status;
 }
 
-/* --- Pairs --------------------------------------------------------------------------------------
- */
+/* --- Pairs ------------------------------------------------------------------------------------ */
 static void pair(pairing *of, uint32_t j, const fnz_arg *operand) {
   const fnzi_graph *g = of->p->graph;
   if (!fnzi_pln_same_kind(fnzi_pln_tensor(g, operand),

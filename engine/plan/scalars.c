@@ -6,8 +6,7 @@
 #include "program/shapes/sizes.h"
 #include "views/views.h"
 
-/* --- Kinds --------------------------------------------------------------------------------------
- */
+/* --- Kinds ------------------------------------------------------------------------------------ */
 fnz_arg fnzi_pln_scalar_like(const fnzi_graph *g, uint64_t value) {
   fnz_arg one = {.tag = g->values.data[value].number, .u.i = 1};
   if (one.tag == FNZ_ARG_FLOAT)
@@ -73,8 +72,7 @@ fnz_status fnzi_pln_scalars_mark(fnz_context *ctx, fnzi_arena *arena, const fnz_
   return FNZ_OK;
 }
 
-/* --- Who takes them -----------------------------------------------------------------------------
- */
+/* --- Who takes them --------------------------------------------------------------------------- */
 /* Returns the operator of the items, if the operator takes lists of tensors. */
 static const fnz_op *scalars_element_of(const fnz_op *op) {
   const fnz_op *element = op ? fnzi_foreach_element(op) : NULL;
@@ -139,8 +137,7 @@ uint32_t fnzi_pln_scalar_arguments(const fnzi_graph *g, const fnzi_node *node) {
   return scalars;
 }
 
-/* --- Who waits ----------------------------------------------------------------------------------
- */
+/* --- Who waits -------------------------------------------------------------------------------- */
 bool fnzi_pln_waits_for_scalars(const fnzi_graph *g, const fnzi_node *node) {
   bool found = node->op && fnzi_op_is_item(node->op);
   FNZI_EACH_ARG(each, node->args, node->nargs)

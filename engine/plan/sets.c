@@ -43,8 +43,7 @@ static bool is_small_group(const fnzi_pln_planner *p, const fnzi_pln_step *s) {
   return fnz_geometry_numel(p->graph->values.data[result].geometry) <= MOST_ELEMENTS;
 }
 
-/* --- One program ---------------------------------------------------------------------------------
- */
+/* --- One program ------------------------------------------------------------------------------ */
 /* Notes that `b` corresponds to `a`. Returns false if either corresponds to another value already,
  * or the types differ. */
 static bool stands_for(sets *s, uint64_t a, uint64_t b) {
@@ -92,8 +91,7 @@ static bool same_program(sets *s, const fnzi_pln_step *a, const fnzi_pln_step *b
   return same;
 }
 
-/* --- Apart ---------------------------------------------------------------------------------------
- */
+/* --- Apart ------------------------------------------------------------------------------------ */
 /* Compares the bytes that the step reads or writes with the bytes of the other steps. */
 static fnz_status have_overlap(sets *s, uint32_t value, bool is_written) {
   fnzi_pln_planner *p = s->p;
@@ -132,8 +130,7 @@ static fnz_status add_step(sets *s, const fnzi_pln_step *step) {
   return FNZ_OK;
 }
 
-/* --- The whole -----------------------------------------------------------------------------------
- */
+/* --- The whole -------------------------------------------------------------------------------- */
 /* Counts the steps from `first` on that run at once. */
 static fnz_status count_sets(sets *s, uint32_t first, uint32_t *count) {
   const fnzi_pln_step *steps = s->p->plan->steps.data;

@@ -27,8 +27,7 @@ typedef struct builder {
   fnzi_stp_kind_facts *known; /* of nodes like it; NULL */
 } builder;
 
-/* --- Arguments ----------------------------------------------------------------------------------
- */
+/* --- Arguments -------------------------------------------------------------------------------- */
 static fnz_status lower_value(void *user, fnz_arg *arg) {
   builder *m = user;
   fnzi_krn_array *array = m->b->values[arg->u.value];
@@ -75,8 +74,7 @@ static fnz_status read_node(builder *m) {
   return FNZ_OK;
 }
 
-/* --- Which kernels can be called again and again ------------------------------------------------
- */
+/* --- Which kernels can be called again and again ---------------------------------------------- */
 /* Returns the table row of a kernel that can fill results in existing memory; NULL if there is
  * none. */
 static const fnzi_kernel *in_place_row(const builder *m) {
@@ -96,8 +94,7 @@ static const fnzi_kernel *in_place_row(const builder *m) {
   return row;
 }
 
-/* --- A kernel -----------------------------------------------------------------------------------
- */
+/* --- A kernel --------------------------------------------------------------------------------- */
 /* Makes an array that no value has, which ends with the binding. */
 static fnz_status add_unread(builder *m, const fnz_geometry *g, size_t cell, fnzi_krn_array **out) {
   fnz_context *ctx = m->ws->ctx;
@@ -286,8 +283,7 @@ static fnz_status make_kernel(builder *m, const fnzi_kernel *row, fnzi_stp_thunk
   return FNZ_OK;
 }
 
-/* --- Other operators ----------------------------------------------------------------------------
- */
+/* --- Other operators -------------------------------------------------------------------------- */
 
 /* Makes a kernel's call. If the node has pending scalars, it is left to the interpreter if its
  * shape rule needs their values or rejects their kind. */
@@ -343,8 +339,7 @@ static fnz_status make_act(builder *m, fnzi_stp_thunk *thunk) {
   return FNZ_OK;
 }
 
-/* --- Nodes without a step ------------------------------------------------------------------------
- */
+/* --- Nodes without a step --------------------------------------------------------------------- */
 /* Lowers a value. Without a location it gets an array without memory. */
 static fnz_status lower_shape(void *user, fnz_arg *arg) {
   builder *m = user;

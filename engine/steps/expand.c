@@ -53,8 +53,7 @@ static bool has_recipe(const expander *e, const fnzi_graph *g) {
   return false;
 }
 
-/* --- The steps of a node -------------------------------------------------------------------------
- */
+/* --- The steps of a node ---------------------------------------------------------------------- */
 static fnz_status add_node(expander *e, fnzi_node node) {
   FNZI_PUSH(e->ctx, &e->parts, e->node);
   FNZI_PUSH(e->ctx, &e->out.nodes, node);
@@ -152,8 +151,7 @@ static fnz_status add_steps(expander *e, const fnz_geometry *const *expected, bo
   return *done ? fnzi_script_play(e->arena, &e->script, values, expand_add_step, e) : FNZ_OK;
 }
 
-/* --- A node --------------------------------------------------------------------------------------
- */
+/* --- A node ----------------------------------------------------------------------------------- */
 /* Numbers that the operator refuses, steps may take: then the node stays, and refuses them. */
 static fnz_status check_numbers(const expander *e, const fnzi_script_whole *whole, bool *fits) {
   if (!whole->expected[0])
@@ -237,8 +235,7 @@ static fnz_status expand_node(expander *e, bool *done) {
   return status;
 }
 
-/* --- A graph -------------------------------------------------------------------------------------
- */
+/* --- A graph ---------------------------------------------------------------------------------- */
 static fnz_status expand_nodes(expander *e) {
   FNZI_RESERVE(e->ctx, &e->out.values, e->graph->values.count);
   memcpy(e->out.values.data, e->graph->values.data,
@@ -290,8 +287,7 @@ static fnz_status expand_graph(expander *e, fnzi_graph *graph, const uint32_t **
   return FNZ_OK;
 }
 
-/* --- The program ---------------------------------------------------------------------------------
- */
+/* --- The program ------------------------------------------------------------------------------ */
 static fnz_status expand_program(expander *e, const fnz_program *p, size_t ngraphs,
                                  fnzi_stp_expansion *out) {
   fnz_program *result;

@@ -15,8 +15,7 @@ fnz_status fnzi_stp_extent_bytes(fnz_context *ctx, const fnz_geometry *g, size_t
   return FNZ_OK;
 }
 
-/* --- Weights and state --------------------------------------------------------------------------
- */
+/* --- Weights and state ------------------------------------------------------------------------ */
 void fnzi_stp_inputs_set_state(fnz_workspace *ws) {
   const fnz_executable_state *s = ws->state;
   for (uint32_t k = 0; k < fnzi_graph_main(ws->exe->program)->ninputs; k++)
@@ -59,8 +58,7 @@ fnz_status fnzi_stp_inputs_set_bound(fnz_workspace *ws, const fnzi_run_binding *
   return fnzi_stp_extent_bytes(ws->ctx, b->geometry, &ws->inputs[k].bytes);
 }
 
-/* --- Memory of the caller ------------------------------------------------------------------------
- */
+/* --- Memory of the caller --------------------------------------------------------------------- */
 static fnz_status check_geometry(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
   const fnz_geometry *expected = value_of(ws, k)->geometry, *g = memory->geometry;
   const char *name = value_of(ws, k)->name;
@@ -161,8 +159,7 @@ fnz_status fnzi_stp_inputs_set(fnz_workspace *ws, const fnz_memory *inputs) {
   return FNZ_OK;
 }
 
-/* --- On the device --------------------------------------------------------------------------
- */
+/* --- On the device ---------------------------------------------------------------------------- */
 fnz_status fnzi_stp_staging_check(fnz_workspace *ws) {
   const fnzi_stp_slots *in = &ws->exe->slots[FNZ_SIDE_INPUT],
                        *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];

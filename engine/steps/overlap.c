@@ -58,8 +58,7 @@ fnz_status fnzi_stp_overlap_open(fnz_executable *exe) {
   return status;
 }
 
-/* --- Memory of a run ----------------------------------------------------------------------------
- */
+/* --- Memory of a run -------------------------------------------------------------------------- */
 /* Pieces of memory are numbered: inputs, OUTPUT slots, the arena. */
 static uint32_t inputs_of(const fnz_workspace *ws) {
   return fnzi_graph_main(ws->exe->program)->ninputs;
@@ -224,8 +223,7 @@ fnz_status fnzi_stp_overlap_check(fnz_workspace *ws, bool with_state) {
   return FNZ_OK;
 }
 
-/* --- Memory for an output -----------------------------------------------------------------------
- */
+/* --- Memory for an output --------------------------------------------------------------------- */
 fnz_status fnzi_stp_output_set(fnz_workspace *ws, size_t i, const void *data,
                                const fnz_geometry *layout) {
   const char *name = ws->exe->slots[FNZ_SIDE_OUTPUT].data[i].info.name;

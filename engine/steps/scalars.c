@@ -12,8 +12,7 @@ _Static_assert((int)FNZI_POINT_OPERANDS == 4, "operands of a row or a choice");
 
 enum { CELL = 16 };
 
-/* --- While steps are made -----------------------------------------------------------------------
- */
+/* --- While steps are made --------------------------------------------------------------------- */
 fnz_status fnzi_stp_scalars_open(fnz_workspace *ws, fnzi_stp_binding *b) {
   const fnzi_graph *g = fnzi_graph_main(b->program);
   bool any = false;
@@ -142,8 +141,7 @@ fnz_status fnzi_stp_scalars_close(fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-/* --- In a run -----------------------------------------------------------------------------------
- */
+/* --- In a run --------------------------------------------------------------------------------- */
 /* Applies the shape rule to the call, now that its scalars are known. The results must have the
  * planned types and sizes. */
 static fnz_status check_call(fnz_workspace *ws, fnzi_krn_call *call, const fnzi_krn_call *planned) {

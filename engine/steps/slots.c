@@ -32,8 +32,7 @@ static fnz_status describe_input(fnz_executable *exe, uint32_t k) {
   return prefix ? fnzi_arena_dotted(&exe->arena, prefix, target, &in->name) : FNZ_OK;
 }
 
-/* --- Final values -------------------------------------------------------------------------------
- */
+/* --- Final values ----------------------------------------------------------------------------- */
 /* Indexes tensors by name, constants as buffers. The first one of a name counts. */
 static fnz_status index_inputs(fnz_executable *exe, fnzi_arena *scratch, fnzi_map *inputs) {
   for (uint32_t k = fnzi_graph_main(exe->program)->ninputs; k-- > 0;) {
@@ -133,8 +132,7 @@ static fnz_status find_read_only(fnz_executable *exe, const fnz_compile_options 
   return FNZ_OK;
 }
 
-/* --- Slots --------------------------------------------------------------------------------------
- */
+/* --- Slots ------------------------------------------------------------------------------------ */
 static fnz_status add(fnz_executable *exe, fnz_side side, fnzi_stp_slot slot) {
   FNZI_PUSH(exe->ctx, &exe->slots[side], slot);
   return FNZ_OK;

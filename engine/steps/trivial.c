@@ -78,8 +78,7 @@ static fnz_status place_inputs(builder *m) {
   return FNZ_OK;
 }
 
-/* --- Nodes --------------------------------------------------------------------------------------
- */
+/* --- Nodes ------------------------------------------------------------------------------------ */
 /* Adds the steps of a node. If result 0 has the type and sizes of argument 0, it starts as a copy
  * of it. */
 static fnz_status plan_node(builder *m, uint32_t n) {
@@ -112,8 +111,7 @@ static fnz_status plan_node(builder *m, uint32_t n) {
   return trivial_add_step(m, step);
 }
 
-/* --- Outputs ------------------------------------------------------------------------------------
- */
+/* --- Outputs ---------------------------------------------------------------------------------- */
 /* Returns the input whose memory the output has to end in; FNZI_PLN_NONE. */
 static uint32_t state_of(const builder *m, uint32_t k) {
   const fnz_output_spec *spec = &m->program->outputs[k];

@@ -68,8 +68,7 @@ static fnz_status add_point(builder *m, const fnzi_krn_call *call, uint16_t *out
   return FNZ_OK;
 }
 
-/* --- What is no row of point.def ----------------------------------------------------------------
- */
+/* --- What is no row of point.def -------------------------------------------------------------- */
 /* Argument `index` as operand k: its elements as `dtype`, or as often the number. */
 static fnz_status choice_operand(builder *m, const fnzi_krn_call *call, uint8_t index, uint32_t k,
                                  fnz_dtype dtype, uint16_t *out) {
@@ -107,8 +106,7 @@ static fnz_status add_choice(builder *m, const fnzi_krn_call *call, const uint8_
   return FNZ_OK;
 }
 
-/* --- Rows ---------------------------------------------------------------------------------------
- */
+/* --- Rows ------------------------------------------------------------------------------------- */
 static fnz_status add_row(builder *m, const fnzi_krn_call *call, const fnzi_meta_row *row_facts) {
   fnzi_tile_ins ins = {.kind = FNZI_TILE_INS_ROW};
   fnzi_krn_call shaped = *call;
@@ -145,8 +143,7 @@ static fnz_status add_row(builder *m, const fnzi_krn_call *call, const fnzi_meta
   return FNZ_OK;
 }
 
-/* --- Nodes --------------------------------------------------------------------------------------
- */
+/* --- Nodes ------------------------------------------------------------------------------------ */
 static fnz_status build_find_rows(const builder *m, const fnzi_krn_call *call, fnzi_meta_row *out,
                                   bool *found) {
   fnzi_krn_call probe = *call;
@@ -194,8 +191,7 @@ static fnz_status add_call(builder *m, const fnzi_krn_call *call) {
   return result->storage ? fnzi_tile_lane_add(m, result, out, true) : FNZ_OK;
 }
 
-/* --- The whole ----------------------------------------------------------------------------------
- */
+/* --- The whole -------------------------------------------------------------------------------- */
 /* Copies `from`, whose capacity is larger than `count`, to the arena of the binding. */
 #define KEEP(m, from, count)                                                                       \
   do {                                                                                             \

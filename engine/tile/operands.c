@@ -56,8 +56,7 @@ fnz_status fnzi_tile_lane_add(builder *m, const fnzi_krn_array *array, uint16_t 
   return FNZ_OK;
 }
 
-/* --- Instructions -------------------------------------------------------------------------------
- */
+/* --- Instructions ----------------------------------------------------------------------------- */
 void fnzi_tile_ins_add(builder *m, fnzi_tile_ins ins) {
   fnzi_tile_program *t = m->tile;
   int32_t index = (int32_t)t->nins;

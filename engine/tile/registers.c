@@ -2,8 +2,7 @@
 #include "engine/tile/tile.h"
 #include <stdlib.h>
 
-/* --- The walk -----------------------------------------------------------------------------------
- */
+/* --- The walk --------------------------------------------------------------------------------- */
 static void swap_dims(fnzi_tile_program *t, uint32_t a, uint32_t b) {
   int64_t size = t->sizes[a];
   t->sizes[a] = t->sizes[b];
@@ -126,8 +125,7 @@ static void find_order(fnzi_tile_program *t, const fnz_geometry *space) {
   t->piece = FNZI_TILE_PIECE / t->chunk * t->chunk;
 }
 
-/* --- Lanes --------------------------------------------------------------------------------------
- */
+/* --- Lanes ------------------------------------------------------------------------------------ */
 /* Dense along dimension d, and of no use along rows. */
 static bool is_transposed(const fnzi_tile_program *t, const fnzi_tile_lane *lane, uint32_t d) {
   enum { LEAST = 8 }; /* rows that are worth a panel */
@@ -219,8 +217,7 @@ static void choose_kind(fnzi_tile_program *t, uint32_t k) {
     slot->last = FNZI_TILE_ALWAYS;
 }
 
-/* --- Operands that are one element --------------------------------------------------------------
- */
+/* --- Operands that are one element ------------------------------------------------------------ */
 
 /* Whether no instruction needs copies of the element. Results are not in its memory, which the
  * proof of the plan says: they would be read through another map. */
@@ -257,8 +254,7 @@ static void find_same(fnzi_tile_program *t) {
   }
 }
 
-/* --- Registers ----------------------------------------------------------------------------------
- */
+/* --- Registers -------------------------------------------------------------------------------- */
 typedef struct file {
   struct {
     size_t offset, bytes;

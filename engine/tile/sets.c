@@ -5,8 +5,7 @@
  * of the first and has only lanes of its own, so little is read again for each set. */
 #include "engine/tile/tile.h"
 
-/* --- One program ---------------------------------------------------------------------------------
- */
+/* --- One program ------------------------------------------------------------------------------ */
 /* Says that only addresses and counts of elements differ. */
 static bool same_program(const fnzi_tile_program *a, const fnzi_tile_program *b) {
   if (a->nslots != b->nslots || a->nins != b->nins || a->nlanes != b->nlanes ||
@@ -38,8 +37,7 @@ static bool same_program(const fnzi_tile_program *a, const fnzi_tile_program *b)
   return true;
 }
 
-/* --- The table -----------------------------------------------------------------------------------
- */
+/* --- The table -------------------------------------------------------------------------------- */
 static fnz_status make_sets(fnz_workspace *ws, fnzi_stp_binding *b, size_t first, uint32_t count) {
   fnzi_tile_sets *sets;
   int64_t elements = 0;
@@ -79,8 +77,7 @@ fnz_status fnzi_tile_sets_make(fnz_workspace *ws, fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-/* --- A run ---------------------------------------------------------------------------------------
- */
+/* --- A run ------------------------------------------------------------------------------------ */
 /* Returns the set of a piece. */
 static uint32_t set_of(const fnzi_tile_sets *s, int64_t piece) {
   uint32_t low = 0, high = s->count;

@@ -27,8 +27,7 @@ static unsigned char *address(const walk *w, const fnzi_tile_lane *lane) {
   return address_at(w->tile, lane, w->index);
 }
 
-/* --- Lanes that do not lie dense ----------------------------------------------------------------
- */
+/* --- Lanes that do not lie dense -------------------------------------------------------------- */
 /* Fills a tile with one element. Nothing after the last one is written, because the next row may be
  * there. */
 static void fill(unsigned char *tile, const unsigned char *from, uint32_t cell, int64_t count) {
@@ -157,8 +156,7 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
   w->loaded[k].count = count;
 }
 
-/* --- A tile -------------------------------------------------------------------------------------
- */
+/* --- A tile ----------------------------------------------------------------------------------- */
 /* Returns the address of element `first` of a row. */
 static unsigned char *piece_of(const walk *w, uint16_t slot, int64_t row, int64_t first) {
   const fnzi_tile_slot_info *s = &w->tile->slots[slot];
@@ -230,8 +228,7 @@ static void run_instructions(const walk *w, uint32_t i, uint32_t end, const piec
   }
 }
 
-/* --- Rows ---------------------------------------------------------------------------------------
- */
+/* --- Rows ------------------------------------------------------------------------------------- */
 static void run_row(const walk *w, const fnzi_tile_ins *ins, int64_t r) {
   const fnzi_tile_program *t = w->tile;
   const void *in[FNZI_ROW_OPERANDS] = {NULL};
@@ -310,8 +307,7 @@ static int64_t elements_of(const fnzi_tile_program *t, const fnzi_tile_lane *lan
   return lane->of_rows ? count / t->row : count;
 }
 
-/* --- The walk -----------------------------------------------------------------------------------
- */
+/* --- The walk --------------------------------------------------------------------------------- */
 /* Runs a tile without rows: between steps only addresses of memory change. */
 static void run_steps(walk *w, int64_t count) {
   const fnzi_tile_program *t = w->tile;
@@ -382,8 +378,7 @@ static int64_t left_of(const walk *w) {
   return t->row ? (t->outer ? left * t->row : t->row) : left;
 }
 
-/* --- Panels -------------------------------------------------------------------------------------
- */
+/* --- Panels ----------------------------------------------------------------------------------- */
 static int64_t parts(int64_t size, int64_t part) {
   return (size + part - 1) / part;
 }

@@ -193,8 +193,7 @@ FNZ_MUST_CHECK fnz_status fnzi_tile_chains_make(fnzi_arena *arena, fnzi_tile_pro
 FNZ_MUST_CHECK fnz_status fnzi_tile_arrange(fnz_context *ctx, fnzi_tile_program *tile,
                                             const fnz_geometry *space);
 
-/* --- build.c, tile.c, sets.c: used by bindings --------------------------------------------------
- */
+/* --- build.c, tile.c, sets.c: used by bindings ------------------------------------------------ */
 /* Compiles a group, or a call that may run as one, to a tile program. */
 FNZ_MUST_CHECK fnz_status fnzi_tile_of_group(fnz_workspace *ws, fnzi_stp_binding *b,
                                              const fnzi_pln_step *step);

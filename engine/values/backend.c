@@ -4,8 +4,7 @@
 
 #include <stdio.h>
 
-/* --- The backend --------------------------------------------------------------------------------
- */
+/* --- The backend ------------------------------------------------------------------------------ */
 /* The context of CUDA that this thread had is below it. */
 static void guard(void *self, bool entered) {
   const fnzi_krn_machine *m = self;

@@ -11,8 +11,7 @@ typedef struct visiting {
   size_t count;
 } visiting;
 
-/* --- Arguments ----------------------------------------------------------------------------------
- */
+/* --- Arguments -------------------------------------------------------------------------------- */
 static size_t bytes_of(const fnz_geometry *g) {
   return (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes;
 }
@@ -47,8 +46,7 @@ static fnz_status bring_args(visiting *b, const fnz_arg *from) {
   return FNZ_OK;
 }
 
-/* --- Results ------------------------------------------------------------------------------------
- */
+/* --- Results ---------------------------------------------------------------------------------- */
 static fnz_status give_back(fnzi_val *v, fnzi_krn_call *host, const fnzi_krn_array *from,
                             fnzi_krn_array **out) {
   fnz_handle handle;

@@ -5,8 +5,7 @@ static uint64_t address_of(const fnzi_krn_array *a) {
   return (uint64_t)(uintptr_t)fnzi_krn_array_data(a);
 }
 
-/* --- What is written ----------------------------------------------------------------------------
- */
+/* --- What is written -------------------------------------------------------------------------- */
 /* Returns whether the result can be a plain output: its memory is row-major, aligned and not shared
  * with another operand of the call. */
 static bool is_plain(const fnzi_val_call *call, uint32_t k) {
@@ -57,8 +56,7 @@ bool fnzi_val_targets_overlap(const fnzi_krn_array *a, const fnzi_krn_array *b) 
   return first[0] < end[1] && first[1] < end[0];
 }
 
-/* --- What is read -------------------------------------------------------------------------------
- */
+/* --- What is read ----------------------------------------------------------------------------- */
 /* The elements of the target, at the same places: eager has checked that others do not meet it. */
 static bool is_in(const fnzi_val_output *out, const fnzi_krn_array *a) {
   const fnzi_krn_array *b = out->array;
@@ -101,8 +99,7 @@ fnz_status fnzi_val_call_find(fnzi_val_call *call, fnzi_krn_array *const *output
   return FNZ_OK;
 }
 
-/* --- The key ------------------------------------------------------------------------------------
- */
+/* --- The key ---------------------------------------------------------------------------------- */
 typedef struct writing {
   const fnzi_val_call *call;
   fnz_buffer *out;

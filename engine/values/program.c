@@ -31,8 +31,7 @@ static fnz_status add_value(builder *m, const char *stem, uint32_t number, const
   return fnzi_value_add(m->p, 0, name, kept, node, out);
 }
 
-/* --- Inputs: the memory of targets, then what is read -------------------------------------------
- */
+/* --- Inputs: the memory of targets, then what is read ----------------------------------------- */
 /* Adds the inputs with their strides, but no offset: a run passes the address of the first
  * element. */
 static fnz_status add_inputs(builder *m) {
@@ -58,8 +57,7 @@ static fnz_status add_inputs(builder *m) {
   return FNZ_OK;
 }
 
-/* --- The node -----------------------------------------------------------------------------------
- */
+/* --- The node --------------------------------------------------------------------------------- */
 static void lower(const builder *m, fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_VALUE)
     arg->u.value = fnzi_val_call_value(m->call, fnzi_krn_arg_array(arg));
@@ -102,8 +100,7 @@ static fnz_status add_node(builder *m) {
   return fnzi_node_append(m->p, 0, &node, &index);
 }
 
-/* --- Outputs: final values, then results --------------------------------------------------------
- */
+/* --- Outputs: final values, then results ------------------------------------------------------ */
 static fnz_status add_outputs(builder *m) {
   const fnzi_val_call *call = m->call;
   uint32_t count = 0, at = 0;

@@ -10,8 +10,7 @@ typedef struct running {
   fnz_executable_state *state; /* of targets; NULL: there is none */
 } running;
 
-/* --- Memory that is written ---------------------------------------------------------------------
- */
+/* --- Memory that is written ------------------------------------------------------------------- */
 static fnz_status open_state(running *r) {
   const fnzi_stp_slots *slots = &r->compiled->exe->slots[FNZ_SIDE_STATE];
   const fnzi_val_call *call = r->call;
@@ -41,8 +40,7 @@ static bool is_needed(const fnzi_val_call *call, const fnzi_val_output *o) {
   return !fnzi_is_dense(&o->window) || o->window.offset != 0;
 }
 
-/* --- One run ------------------------------------------------------------------------------------
- */
+/* --- One run ---------------------------------------------------------------------------------- */
 /* Results that are no targets, in order (program.c). */
 static void find_outputs(const running *r, fnz_memory *outputs) {
   const fnzi_stp_slots *slots = &r->compiled->exe->slots[FNZ_SIDE_OUTPUT];
@@ -131,8 +129,7 @@ static fnz_status run_call(fnzi_val_call *call, fnzi_krn_array *const *outputs, 
   return status;
 }
 
-/* --- Elements that lie in one place -------------------------------------------------------------
- */
+/* --- Elements that lie in one place ----------------------------------------------------------- */
 /* An array over the same memory, with room for other sizes. */
 typedef struct narrowed {
   fnzi_krn_array array;
@@ -184,8 +181,7 @@ fnz_status fnzi_val_assign(void *self, fnz_context *ctx, const fnzi_krn_array *t
   return status;
 }
 
-/* --- A call of the machine ----------------------------------------------------------------------
- */
+/* --- A call of the machine -------------------------------------------------------------------- */
 /* Returns whether result k cannot be a target of the program: some of its elements share a
  * location; its bytes are interleaved with another result's; or its memory is new and not
  * row-major, so that as a target it would be saved in case the call fails. */

@@ -2,8 +2,7 @@
  * table of its launch, so calls that differ in nothing else are one program. */
 #include "engine/values/values.h"
 
-/* --- Of a call ----------------------------------------------------------------------------------
- */
+/* --- Of a call -------------------------------------------------------------------------------- */
 static bool is_number(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL;
 }
@@ -36,8 +35,7 @@ fnz_status fnzi_val_call_code(fnzi_val_call *call) {
   return FNZ_OK;
 }
 
-/* --- The key ------------------------------------------------------------------------------------
- */
+/* --- The key ---------------------------------------------------------------------------------- */
 static bool is_same(const fnzi_meta_point_code *a, uint32_t i, const fnzi_meta_point_code *b,
                     uint32_t k) {
   return memcmp(a->in[i].number, b->in[k].number, fnzi_dtype(a->class_dtype)->bytes) == 0;
@@ -69,8 +67,7 @@ fnz_status fnzi_val_scalars_put(const fnzi_val_call *call, fnz_buffer *out) {
   return FNZ_OK;
 }
 
-/* --- Of a program that is kept ------------------------------------------------------------------
- */
+/* --- Of a program that is kept ---------------------------------------------------------------- */
 static int64_t bits_of(const fnzi_meta_point_code *code, uint32_t k) {
   int64_t bits = 0;
   memcpy(&bits, code->in[k].number, fnzi_dtype(code->class_dtype)->bytes);

@@ -162,8 +162,7 @@ fnz_status fnzi_val_by_cpu(void *self, fnzi_krn_call *call);
 FNZ_MUST_CHECK fnz_status fnzi_val_results_by_cpu(fnzi_val *v, const fnzi_krn_call *call,
                                                   fnzi_krn_array **results, size_t *count);
 
-/* --- describe.c ----------------------------------------------------------------------------------
- */
+/* --- describe.c ------------------------------------------------------------------------------- */
 const char *fnzi_val_describe(const fnz_op *op, bool is_window);
 
 #endif

@@ -47,8 +47,7 @@ static fnzi_krn_array *with_a_dimension(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return a && !RANK(a) ? STEP(unsqueeze, V(a), I(0)) : a;
 }
 
-/* --- Indices as Core ML takes them -------------------------------------------------------------
- */
+/* --- Indices as Core ML takes them ------------------------------------------------------------ */
 typedef struct indices {
   fnzi_krn_array *all[FNZ_MAX_RANK];
   size_t count, given, first;  /* in the list, tensors, the first of them */

@@ -72,8 +72,7 @@ FNZ_MUST_CHECK fnz_status fnzi_expl_deny_check(fnz_context *ctx, const fnz_progr
                                                const fnz_functionalize_options *options,
                                                const fnzi_notes *notes);
 
-/* --- lint.c -----------------------------------------------------------------------------------
- */
+/* --- lint.c ----------------------------------------------------------------------------------- */
 /* Findings, with texts of their own. */
 struct fnz_findings {
   fnzi_arena arena;

@@ -219,8 +219,7 @@ static fnz_status check_args(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   return FNZ_OK;
 }
 
-/* --- operators that go by places in memory -----------------------------------------------------
- */
+/* --- operators that go by places in memory ---------------------------------------------------- */
 /* At all sizes, self covers all memory contiguously, so that indices into its value are indices
  * into memory. */
 static bool lies_in_rows(const fnz_wrapper *wrapper, const fnz_tensor *self) {

@@ -71,8 +71,7 @@ static bool is_same(const fnz_tensor *a, const fnz_tensor *b) {
   return a == b || (a->alias == b->alias && !g->is_conj && !g->is_neg);
 }
 
-/* --- intervals ----------------------------------------------------------------------------------
- */
+/* --- intervals -------------------------------------------------------------------------------- */
 static int by_number(uintptr_t a, uintptr_t b) {
   return a < b ? -1 : a > b;
 }

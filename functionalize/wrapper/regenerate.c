@@ -9,8 +9,7 @@
  *         there is none, for at most FNZI_MOST_LINKS */
 #include "functionalize/wrapper/sync.h"
 
-/* --- one call of a view operator ---------------------------------------------------------------
- */
+/* --- one call of a view operator -------------------------------------------------------------- */
 static const fnz_op *view_of(const fnz_op *op) {
   return op->view_of != FNZI_NO_OP ? fnzi_op_by_index(op->view_of) : op;
 }

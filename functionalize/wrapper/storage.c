@@ -104,8 +104,7 @@ void fnzi_wrap_alias_release(fnzi_wrap_alias *alias) {
   }
 }
 
-/* --- view calls --------------------------------------------------------------------------------
- */
+/* --- view calls ------------------------------------------------------------------------------- */
 
 static fnz_status view_call_new(fnz_wrapper *wrapper, const fnzi_view *view,
                                 const fnzi_op_call *call, size_t count, fnzi_wrap_view_call **out) {

@@ -268,8 +268,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_write(fnz_context *ctx,
                                                              const fnz_executable_state *state,
                                                              fnz_arrays *out);
 
-/* --- What a plan is ------------------------------------------------------------------------------
- */
+/* --- What a plan is --------------------------------------------------------------------------- */
 typedef struct fnz_plan_options {
   size_t size;        /* sizeof(fnz_plan_options) */
   bool json;          /* as an object, else as lines */
@@ -361,8 +360,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_lint_run(fnz_context *ctx, const fnz_progr
                                                const fnz_functionalize_options *options,
                                                const fnz_plan_options *plan, fnz_findings **out);
 
-/* --- Stages --------------------------------------------------------------------------------------
- */
+/* --- Stages ----------------------------------------------------------------------------------- */
 /** Returns the name of stage `k`, in the order in which a program passes them, or NULL after the
  * last one:
  *

@@ -50,8 +50,7 @@ typedef struct fnzi_krn_elsewhere {
   const char *(*words)(const fnz_op *op, bool is_window);
 } fnzi_krn_elsewhere;
 
-/* --- Alignment ----------------------------------------------------------------------------------
- */
+/* --- Alignment -------------------------------------------------------------------------------- */
 enum { FNZI_KRN_ALIGNMENT = 64 }; /* bytes: a line of the cache */
 /* The first aligned address from there on. */
 static inline unsigned char *fnzi_krn_aligned(void *from) {

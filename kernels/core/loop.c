@@ -152,8 +152,7 @@ void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, 
     run_pieces(loop, row, user, team);
 }
 
-/* --- Copies ----------------------------------------------------------------------------------
- */
+/* --- Copies ----------------------------------------------------------------------------------- */
 static void copy_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
   fnzi_krn_copy_row(data[0], strides[0], data[1], strides[1], count, *(const size_t *)user);
 }

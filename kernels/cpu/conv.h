@@ -46,8 +46,7 @@ int fnzi_cpu_conv_plan_run(const fnzi_cpu_conv_plan *p, const fnzi_cpu_conv_oper
 /* Converts such a status to an fnz_status. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_plan_judge(fnz_context *ctx, int status);
 
-/* --- conv_kept.c: plans of the shapes that were computed last -----------------------------------
- */
+/* --- conv_kept.c: plans of the shapes that were computed last --------------------------------- */
 /* The plan for a shape, kept by the backend; NULL when oneDNN has none. It is valid for the next
  * FNZI_CONV_PARTS calls. */
 enum { FNZI_CONV_PARTS = 8 };

@@ -171,6 +171,7 @@ static void conv_parts_convolve(const void *user, int64_t at, int lane) {
 }
 
 /* --- Running ------------------------------------------------------------------------------- */
+
 static bool whole_lines(size_t *bytes) {
   return fnzi_add_size(*bytes, 63, bytes) && (*bytes &= ~(size_t)63, true);
 }

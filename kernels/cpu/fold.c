@@ -151,8 +151,7 @@ static int64_t in_of(const axis *axes, uint32_t naxes, int64_t index) {
   return at;
 }
 
-/* --- Joining ------------------------------------------------------------------------------------
- */
+/* --- Joining ---------------------------------------------------------------------------------- */
 typedef struct piece {
   _Alignas(64) char cells[FNZI_PIECE * sizeof(double)];
   int64_t count;
@@ -265,8 +264,7 @@ bool fnzi_cpu_fold_columns(const fnzi_krn_call *call, const bool *reduced, const
   return true;
 }
 
-/* --- Dense rows --------------------------------------------------------------------------------
- */
+/* --- Dense rows ------------------------------------------------------------------------------- */
 typedef struct visit {
   fnzi_krn_window from; /* kept dimensions, then reduced ones */
   uint32_t nkept;

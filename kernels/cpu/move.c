@@ -74,8 +74,7 @@ fnz_status fnzi_kernel_stack(fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
-/* --- Complex numbers --------------------------------------------------------------------------
- */
+/* --- Complex numbers -------------------------------------------------------------------------- */
 #define INTERLEAVE(type)                                                                           \
   for (int64_t i = 0; i < count; i++) {                                                            \
     ((type *)(void *)data[0])[2 * i] = ((const type *)(const void *)data[1])[i];                   \

@@ -246,8 +246,7 @@ fnz_status fnzi_kernel_normal_of(fnzi_krn_call *call) {
   return fnzi_cpu_move_normals(call, &moving);
 }
 
-/* --- Laws of doubles, rounded to the type of the result ----------------------------------------
- */
+/* --- Laws of doubles, rounded to the type of the result --------------------------------------- */
 static void draw_exponential(const void *law, fnz_generator *g, int64_t count, void *out) {
   const fnzi_cpu_exponential *e = law;
   const double scale = -1.0 / e->rate;

@@ -195,8 +195,7 @@ DECOMP(nll_loss_backward) {
       s, STEP(scatter__src, V(zeros), I(dim), V(at), V(activations_rounded(s, values))));
 }
 
-/* --- Other derivatives --------------------------------------------------------------------------
- */
+/* --- Other derivatives ------------------------------------------------------------------------ */
 /* The gradient of gelu, by functions that have derivatives of every order. */
 DECOMP(gelu_backward_smooth) {
   const double root = 0.70710678118654752440, density = 0.39894228040143267794;

@@ -39,8 +39,7 @@ DECOMP(std_mean_by_correction) {
   give_with_mean(s, FNZI_ATEN_std_mean__correction);
 }
 
-/* --- Norms of vectors, counts ------------------------------------------------------------------
- */
+/* --- Norms of vectors, counts ----------------------------------------------------------------- */
 DECOMP(norm_of_vector) {
   const fnz_arg p = as_given(s, "p");
   const bool is_given = p.tag != FNZ_ARG_NONE && p.tag != FNZ_ARG_DEFAULT;
@@ -54,8 +53,7 @@ DECOMP(count_along) {
             dim.tag == FNZ_ARG_INT ? INTS(dim.u.i) : fnzi_dec_ints(s, NULL, 0)));
 }
 
-/* --- Losses of classes -------------------------------------------------------------------------
- */
+/* --- Losses of classes ------------------------------------------------------------------------ */
 static void overloads_give_loss(fnzi_dec_steps *s, size_t op) {
   fnzi_krn_array *made[2];
   const fnz_arg args[] = {V(GIVEN("self")), V(GIVEN("target")), V(GIVEN("weight")),
@@ -72,8 +70,7 @@ DECOMP(nll_loss2d_alone) {
   overloads_give_loss(s, FNZI_ATEN_nll_loss2d_forward);
 }
 
-/* --- Places ------------------------------------------------------------------------------------
- */
+/* --- Places ----------------------------------------------------------------------------------- */
 DECOMP(index_unsafe) {
   GIVE(STEP(index__Tensor, V(GIVEN("self")), as_given(s, "indices")));
 }
@@ -83,8 +80,7 @@ DECOMP(index_put_unsafe) {
             B(GIVEN_BOOL("accumulate"))));
 }
 
-/* --- Images ------------------------------------------------------------------------------------
- */
+/* --- Images ----------------------------------------------------------------------------------- */
 /* To the sizes that are given, or that factors make. */
 static void resample(fnzi_dec_steps *s, size_t op) {
   double scales[FNZI_POOL_MAX_SPATIAL] = {0};

@@ -217,8 +217,7 @@ bool fnzi_mem_array_meets(const fnzi_krn_array *a, const fnzi_krn_array *b);
 /* Two elements may have. */
 bool fnzi_mem_array_overlaps_itself(const fnzi_krn_array *array);
 
-/* --- route.c -----------------------------------------------------------------------------------
- */
+/* --- route.c ---------------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_mem_route_find(fnzi_krn_machine *m, const fnz_op *op,
                                               const fnzi_mem_route **out);
 

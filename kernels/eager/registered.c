@@ -4,8 +4,7 @@
 #include "kernels/eager/eager.h"
 #include "schema/twins.h"
 
-/* --- Routes ------------------------------------------------------------------------------------
- */
+/* --- Routes ----------------------------------------------------------------------------------- */
 static bool registered_route_row(fnzi_mem_route *route, const fnzi_krn_registered *r,
                                  const fnz_op *via, fnzi_serve_fn *serve) {
   route->registered = r;

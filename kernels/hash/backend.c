@@ -2,8 +2,7 @@
 #include "kernels/hash/hash.h"
 #include "schema/facts/outs.h"
 
-/* --- The backend ---------------------------------------------------------------------------------
- */
+/* --- The backend ------------------------------------------------------------------------------ */
 
 static void release(void *self, fnz_handle value) {
   if (value != 0)

@@ -3,8 +3,7 @@
 #include "kernels/hash/hash.h"
 #include "schema/aten_names.h"
 
-/* --- Numbers -------------------------------------------------------------------------------------
- */
+/* --- Numbers ---------------------------------------------------------------------------------- */
 
 static double as_double(const fnz_arg *n) {
   return n->tag == FNZ_ARG_FLOAT ? n->u.f : (double)n->u.i;
@@ -43,8 +42,7 @@ void fnzi_hash_number(const fnzi_hash_backend *hasher, const fnz_arg *number, fn
     out[j] = (fnzi_cell){h, j};
 }
 
-/* --- Operators -----------------------------------------------------------------------------------
- */
+/* --- Operators -------------------------------------------------------------------------------- */
 
 /* Columns: operator; the parameter that is the number, or NULL for the number beside it; whether
  * the result looks like the first argument when nothing else says how. */

@@ -3,8 +3,7 @@
 #include "schema/aten_names.h"
 #include "views/views.h"
 
-/* --- Windows into dense values -------------------------------------------------------------------
- */
+/* --- Windows into dense values ---------------------------------------------------------------- */
 
 /* Its elements are in one row with the elements of the dimension before it. Strides of empty
  * tensors may be any. */
@@ -81,8 +80,7 @@ fnz_status fnzi_hash_dense(fnzi_hash_call *h, const fnzi_hash_value *v, fnz_geom
   return FNZ_OK;
 }
 
-/* --- Lazy bits -----------------------------------------------------------------------------------
- */
+/* --- Lazy bits -------------------------------------------------------------------------------- */
 
 /* Negation is a fixed involution per byte of a real number; of a complex one, on both parts.
  * Conjugation is that on the second part. So the imaginary part of a conjugate is the negative one.
@@ -102,8 +100,7 @@ static void flip(const fnzi_hash_backend *hasher, const fnz_geometry *g, bool co
   }
 }
 
-/* --- Views ---------------------------------------------------------------------------------------
- */
+/* --- Views ------------------------------------------------------------------------------------ */
 
 static fnz_status pull_cells(fnzi_hash_call *h, fnzi_hash_value *base, const fnz_geometry *window) {
   fnzi_hash_value *out;
@@ -148,8 +145,7 @@ static fnz_status view(fnzi_hash_call *h, const fnzi_view *row) {
   return FNZ_OK;
 }
 
-/* --- Scatters ------------------------------------------------------------------------------------
- */
+/* --- Scatters --------------------------------------------------------------------------------- */
 
 /* Dimensions of both in the order in which eager's loop writes the window. */
 typedef struct ordered {
@@ -256,8 +252,7 @@ static fnz_status scatter(fnzi_hash_call *h, const fnz_op *view) {
   return FNZ_OK;
 }
 
-/* --- Copies and casts ----------------------------------------------------------------------------
- */
+/* --- Copies and casts ------------------------------------------------------------------------- */
 
 fnz_status fnzi_hash_broadcast(fnzi_hash_call *h, const fnzi_hash_value *from,
                                const fnz_geometry *to, fnz_geometry *out, bool *fits) {
@@ -420,8 +415,7 @@ static fnz_status join(fnzi_hash_call *h, bool stacks) {
                    h->op->name);
 }
 
-/* --- Which operators move ------------------------------------------------------------------------
- */
+/* --- Which operators move --------------------------------------------------------------------- */
 
 /* The access in runs.def of the kernel that kernels.def names, by operator. */
 enum { CALL, VIEW, SAME, COPY, DROPOUT, SCATTER, CAT, STACK };

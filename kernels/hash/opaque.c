@@ -57,8 +57,7 @@ static fnz_status opaque_fill(fnzi_hash_call *h, uint64_t print, uint64_t number
   return fnzi_hash_result_series(h, NULL, (fnzi_cell){fnzi_hash_combine(print, number), 0});
 }
 
-/* --- Pointwise operators -------------------------------------------------------------------------
- */
+/* --- Pointwise operators ---------------------------------------------------------------------- */
 
 /* Each element depends on the elements at its place alone, so that a part can be computed alone. */
 static bool is_pointwise(const fnzi_hash_call *h) {
@@ -210,8 +209,7 @@ static fnz_status pointwise(fnzi_hash_call *h, bool *done) {
   return FNZ_OK;
 }
 
-/* --- Any operator --------------------------------------------------------------------------------
- */
+/* --- Any operator ----------------------------------------------------------------------------- */
 
 /* The k-th item of a list operator: the element's operator on the k-th item of each list. */
 static fnz_status element(fnzi_hash_call *h, const fnz_op *op, uint32_t k) {

@@ -1,8 +1,7 @@
 /* value.c - values made of hashes, and what operators ask for of a call: arguments, results. */
 #include "kernels/hash/hash.h"
 
-/* --- Values --------------------------------------------------------------------------------------
- */
+/* --- Values ----------------------------------------------------------------------------------- */
 
 uint64_t fnzi_hash_text(uint64_t h, const char *text) {
   for (const char *c = text; *c != '\0'; c++)
@@ -69,8 +68,7 @@ void fnzi_hash_value_free(fnzi_hash_backend *hasher, fnzi_hash_value *v) {
   fnzi_free(hasher->ctx, v, value_bytes(v->g.rank, stored ? v->ncells : 0));
 }
 
-/* --- Fingerprints --------------------------------------------------------------------------------
- */
+/* --- Fingerprints ----------------------------------------------------------------------------- */
 
 /* Several rows of steps go on at once. */
 static uint64_t cells_print(uint64_t h, const fnzi_cell *cells, size_t count) {
@@ -111,8 +109,7 @@ uint64_t fnzi_hash_value_print(fnzi_hash_value *v) {
   return v->print;
 }
 
-/* --- What operators ask for ----------------------------------------------------------------------
- */
+/* --- What operators ask for ------------------------------------------------------------------- */
 
 fnz_status fnzi_hash_input(fnzi_hash_call *h, size_t i, fnzi_hash_value **out) {
   *out = i < h->op->nparams && h->args[i].tag == FNZ_ARG_VALUE

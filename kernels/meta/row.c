@@ -3,8 +3,7 @@
 
 #include <float.h>
 
-/* --- Locations of rows -----------------------------------------------------------------------
- */
+/* --- Locations of rows ------------------------------------------------------------------------ */
 
 /* The weights of a norm: floats, as many as a row has. */
 static bool takes_row(fnzi_krn_call *call, const char *name, uint32_t dims, int8_t *out) {
@@ -54,8 +53,7 @@ static bool over_layer_norm(fnzi_krn_call *call, fnzi_meta_row *out) {
          takes_row(call, "bias", out->dims, &out->args[2]);
 }
 
-/* --- What groups take in -----------------------------------------------------------------------
- */
+/* --- What groups take in ---------------------------------------------------------------------- */
 static fnz_dtype row_dtype_of(const fnzi_krn_call *call) {
   return fnzi_krn_call_geometry(call, 0)->dtype;
 }

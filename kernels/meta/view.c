@@ -32,8 +32,7 @@ fnz_status fnzi_shape_view(fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
-/* --- Writes through views ----------------------------------------------------------------------
- */
+/* --- Writes through views --------------------------------------------------------------------- */
 /* The view through which a scatter writes. slice_inverse has the view of its copying twin,
  * slice_scatter, which writes the same window. */
 const fnz_op *fnzi_meta_view_written_by(const fnz_op *scatter) {

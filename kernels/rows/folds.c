@@ -297,8 +297,7 @@ static inline fnzi_row_doubles doubles_product_added(fnzi_row_doubles x, fnzi_ro
 }
 DISTANCES(double, fnzi_row_doubles, doubles_product_added, fnzi_row_longs, sqrt)
 
-/* --- Sums of columns --------------------------------------------------------------------------
- */
+/* --- Sums of columns -------------------------------------------------------------------------- */
 enum {
   LEVELS = 4,
   FLOAT_PARTS = FNZI_FOLD_FLOATS / FNZI_ROW_FLOATS,
@@ -352,8 +351,7 @@ static void cascade(double *sums, const double *x, int64_t stride, int64_t rows,
   doubles_end(levels, sums);
 }
 
-/* --- Exponentials ------------------------------------------------------------------------------
- */
+/* --- Exponentials ----------------------------------------------------------------------------- */
 enum { DOUBLES = FNZI_ROW_FLOATS / 2, SUM_PARTS = FNZI_FOLD_SUMS / DOUBLES };
 
 static inline void exp_at(double most, const double *x, double *y, fnzi_row_doubles *sums) {
@@ -388,8 +386,7 @@ static void folds_row_divide(double by, double *x, int64_t count) {
     x[i] /= by;
 }
 
-/* --- Halves ------------------------------------------------------------------------------------
- */
+/* --- Halves ----------------------------------------------------------------------------------- */
 /* As half.h has them, by instructions where there are any. */
 static inline fnzi_row_floats widened_F16(const uint16_t *x) {
 #if FNZI_ISA == 4

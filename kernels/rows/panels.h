@@ -308,8 +308,7 @@ static void run_panels(panel t, int64_t rows, int64_t columns) {
   }
 }
 
-/* --- Blocks of the second factor, one after the other -----------------------------------------
- */
+/* --- Blocks of the second factor, one after the other ----------------------------------------- */
 /* A range of the depth, and of the columns that are brought together. */
 typedef struct slab {
   span k, j;
@@ -399,8 +398,7 @@ static void panels_of(const fnzi_row_panels *d, const span *i) {
   }
 }
 
-/* --- The other way round ------------------------------------------------------------------------
- */
+/* --- The other way round ---------------------------------------------------------------------- */
 /* The transposed result of some columns, between its parts and where it belongs. */
 static void transpose_result(const fnzi_row_panels *d, const span *j, float *transposed,
                              bool is_back) {

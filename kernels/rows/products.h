@@ -2,8 +2,7 @@
 #ifndef FNZI_ROWS_PRODUCTS_H
 #define FNZI_ROWS_PRODUCTS_H
 
-/* --- Products: sums of products along both rows --------------------------------------------------
- */
+/* --- Products: sums of products along both rows ----------------------------------------------- */
 /* 16-bit numbers to 32 bits. */
 #if FNZI_ISA == 4
 #define WIDEN(h) (bits) _mm512_cvtepu16_epi32((__m256i)(h))

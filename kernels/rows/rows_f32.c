@@ -260,8 +260,7 @@ static void row_rounded_squares(fnzi_row_sums *state, float center, const float 
   }
 }
 
-/* --- Extremes, exponentials, scaling -----------------------------------------------------------
- */
+/* --- Extremes, exponentials, scaling ---------------------------------------------------------- */
 static void row_max(fnzi_row_most *state, const float *x, int64_t count) {
   vec most[PARTS];
   mask nan[PARTS];

@@ -72,8 +72,7 @@ FNZ_MUST_CHECK fnz_status fnzi_batch_give(const fnzi_batch_node *v, fnz_arg tens
  * none) get all of v->all. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_join_two(fnzi_batch_node *v, size_t other);
 
-/* --- The rules (rules.c, products.c, index.c, fill.c) ------------------------------------------
- */
+/* --- The rules (rules.c, products.c, index.c, fill.c) ----------------------------------------- */
 #define VMAP(op, rule, other)
 #define RULE(rule) fnzi_batch_rule fnzi_batch_##rule;
 #include "program/batching/batching.def"

@@ -7,8 +7,7 @@ static fnz_status signature_put_text(fnzi_encoder e, const char *s) {
   return fnzi_encode_text(e, s, strlen(s));
 }
 
-/* --- inputs --------------------------------------------------------------------------------------
- */
+/* --- inputs ----------------------------------------------------------------------------------- */
 fnz_status fnzi_cbor_put_inputs(fnzi_cbor_writer *w, fnzi_encoder e) {
   uint32_t count = w->p->graphs.data[0].ninputs;
   FNZ_TRY(fnzi_encode_array(e, count));
@@ -51,8 +50,7 @@ fnz_status fnzi_cbor_read_inputs(fnzi_cbor_reader *r) {
   return FNZ_OK;
 }
 
-/* --- outputs -------------------------------------------------------------------------------------
- */
+/* --- outputs ---------------------------------------------------------------------------------- */
 static bool has_sharing(const fnz_output_spec *out) {
   return out->sharing != FNZ_SHARING_NEW || out->window || out->nviews;
 }
@@ -162,8 +160,7 @@ fnz_status fnzi_cbor_read_outputs(fnzi_cbor_reader *r) {
   return FNZ_OK;
 }
 
-/* --- guards --------------------------------------------------------------------------------------
- */
+/* --- guards ----------------------------------------------------------------------------------- */
 fnz_status fnzi_cbor_put_guards(fnzi_cbor_writer *w, fnzi_encoder e) {
   FNZ_TRY(fnzi_encode_array(e, w->p->guards.count));
   for (size_t k = 0; k < w->p->guards.count; k++) {

@@ -30,8 +30,7 @@ fnz_status fnzi_file_failed(fnz_context *ctx, const char *path, fnz_status statu
   return status;
 }
 
-/* --- reading -----------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 static fnz_status read_some(fnz_context *ctx, int fd, const char *path, char *out, size_t size,
                             size_t *got) {
   ssize_t n;
@@ -194,8 +193,7 @@ fnz_status fnzi_file_read(fnz_context *ctx, const char *path, fnzi_look *look, f
   return read_path(ctx, path, look, FNZI_ANY_SIZE, out);
 }
 
-/* --- mapping -----------------------------------------------------------------------------------
- */
+/* --- mapping ---------------------------------------------------------------------------------- */
 /* Reading a smaller file costs no more than mapping it, and a call of its program costs less
  * without a look at the file. */
 enum { FNZI_LEAST_MAPPED = 1 << 20 };

@@ -146,8 +146,7 @@ static fnz_status move_over(const target *t) {
   return status;
 }
 
-/* --- without a name ------------------------------------------------------------------------------
- */
+/* --- without a name --------------------------------------------------------------------------- */
 /* Below 0 where this system, or the folder's, has no such files. */
 static int open_unnamed(const target *t) {
 #ifdef O_TMPFILE
@@ -178,8 +177,7 @@ static fnz_status place_unnamed(target *t, int fd, bool *placed) {
   return *placed ? move_over(t) : FNZ_OK;
 }
 
-/* --- with one ------------------------------------------------------------------------------------
- */
+/* --- with one --------------------------------------------------------------------------------- */
 static bool open_temporary(const target *t, int *fd) {
   *fd = open(t->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, first_mode(t));
   return *fd >= 0;
@@ -292,8 +290,7 @@ fnz_status fnzi_file_write(fnz_context *ctx, const char *path, const fnz_buffer 
   return write_file(ctx, path, &(content){bytes->data, bytes->size, pieces}, false);
 }
 
-/* --- two files -----------------------------------------------------------------------------------
- */
+/* --- two files -------------------------------------------------------------------------------- */
 /* A file that is about to be replaced gets a second name, until both writes have succeeded. */
 typedef struct pair {
   target first, second;

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* --- places ------------------------------------------------------------------------------------
- */
+/* --- places ----------------------------------------------------------------------------------- */
 
 /* Puts "[3]", ".key" or "key" before `end`; NULL when there is no room for it. */
 static char *step_before(char *start, char *end, const fnzi_json *at) {
@@ -59,8 +58,7 @@ fnz_status fnzi_json_at(const fnzi_json_doc *doc, fnz_status status, const fnzi_
   return fnzi_at(doc->ctx, status, "%s", where);
 }
 
-/* --- members -----------------------------------------------------------------------------------
- */
+/* --- members ---------------------------------------------------------------------------------- */
 static const fnzi_json *find_any(const fnzi_json *object, const char *key) {
   size_t size = strlen(key);
   const fnzi_json *m = object && object->kind == FNZI_JSON_OBJECT ? object->u.first : NULL;
@@ -107,8 +105,7 @@ fnz_status fnzi_json_only(const fnzi_json_doc *doc, const fnzi_json *object,
   return FNZ_OK;
 }
 
-/* --- values ------------------------------------------------------------------------------------
- */
+/* --- values ----------------------------------------------------------------------------------- */
 fnz_status fnzi_json_int(const fnzi_json_doc *doc, const fnzi_json *node, int64_t *out) {
   FNZ_TRY(fnzi_json_expect(doc, node, FNZI_JSON_INT));
   *out = node->u.i;

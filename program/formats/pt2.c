@@ -18,8 +18,7 @@ static const char *version_remedy(int64_t major) {
                               : "a newer torch wrote it than this release knows";
 }
 
-/* --- the model ---------------------------------------------------------------------------------
- */
+/* --- the model -------------------------------------------------------------------------------- */
 static fnz_status read_bound(fnzi_pt2 *r, const fnzi_json *range, const char *key, int64_t *out) {
   const fnzi_json *bound = fnzi_json_find(range, key);
   return bound ? fnzi_json_int(&r->doc, bound, out) : FNZ_OK;
@@ -75,8 +74,7 @@ static fnz_status read_container(fnz_program *out, container *read, const char *
   return status;
 }
 
-/* --- JSON alone ----------------------------------------------------------------------------------
- */
+/* --- JSON alone ------------------------------------------------------------------------------- */
 static fnz_status read_alone(fnzi_pt2 *r, const char *bytes, size_t size) {
   if (size > r->p->ctx->limits.program_bytes)
     return fnzi_fail(r->p->ctx, FNZ_CLASS_LIMIT, "model.json",
@@ -92,8 +90,7 @@ fnz_status fnzi_read_json(fnz_context *ctx, const char *bytes, size_t size, fnz_
   return read_container(out, read_alone, bytes, size);
 }
 
-/* --- archives ------------------------------------------------------------------------------------
- */
+/* --- archives --------------------------------------------------------------------------------- */
 static const fnzi_zip_entry *pt2_find(fnzi_zip *zip, const char *prefix, const char *name) {
   char path[2048];
   int size = snprintf(path, sizeof path, "%s%s", prefix, name);
@@ -219,8 +216,7 @@ static fnz_status read_zip(fnzi_pt2 *r, fnzi_zip *zip) {
   return fnzi_refuse_names(zip->ctx, &names);
 }
 
-/* --- any of them ---------------------------------------------------------------------------------
- */
+/* --- any of them ------------------------------------------------------------------------------ */
 static fnz_status open_and_read(fnzi_pt2 *r, const char *bytes, size_t size) {
   fnz_context *ctx = r->p->ctx;
   fnzi_zip zip;

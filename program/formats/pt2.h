@@ -110,8 +110,7 @@ typedef struct fnzi_pt2_call {
 FNZ_MUST_CHECK fnz_status fnzi_pt2_make(const fnzi_pt2_maker *m, fnzi_pt2_call call,
                                         const fnzi_json *result, fnz_arg *out);
 
-/* --- pt2_vmap.c --------------------------------------------------------------------------------
- */
+/* --- pt2_vmap.c ------------------------------------------------------------------------------- */
 /* A node of a target that fnzi_batch_is_mark(). */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_vmap_mark(fnzi_pt2_scope *s, const fnzi_json *json,
                                              const fnzi_json *inputs, const fnzi_json *outputs,
@@ -153,8 +152,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_weights(fnzi_pt2 *r, fnzi_zip *zip, const cha
 /* The same for a program that comes without an archive or with pickled data: no weight has data. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_no_weights(fnzi_pt2 *r);
 
-/* --- pt2_records.c -----------------------------------------------------------------------------
- */
+/* --- pt2_records.c ---------------------------------------------------------------------------- */
 /* The bytes of a record: a window of the file if it is stored uncompressed and the file is the
  * program's, else a copy. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_record(fnz_program *p, fnzi_zip *zip,
@@ -167,8 +165,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, fnzi_zip *zip
 FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_records(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_map *blobs,
                                                 fnzi_blob *const *held);
 
-/* --- pt2_pairs.c -------------------------------------------------------------------------------
- */
+/* --- pt2_pairs.c ------------------------------------------------------------------------------ */
 /* Reads the pairs of a user input and the user output that is its new value, if fnz wrote them.
  * After the graphs. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_read_pairs(fnzi_pt2 *r, const fnzi_json *module);

@@ -16,8 +16,7 @@ static fnz_status keep_string(fnzi_pt2 *r, fnz_tag tag, const char *text, size_t
   return fnzi_intern(r->p, text, size, &out->u.s);
 }
 
-/* --- items that name values ---------------------------------------------------------------
- */
+/* --- items that name values ------------------------------------------------------------------- */
 
 /* The operands of higher-order operators may be symbols where the tag says tensors. */
 static fnz_status use_name(fnzi_pt2_scope *s, const fnzi_json *at, const char *name, fnz_arg *out) {

@@ -61,8 +61,7 @@ fnz_status fnzi_pt2_keep_members(fnzi_pt2 *r, const fnzi_json *module) {
   return keep_others(r, module, FNZI_EXTRA_MODULE, of_module);
 }
 
-/* --- values and nodes --------------------------------------------------------------------------
- */
+/* --- values and nodes ------------------------------------------------------------------------- */
 fnz_status fnzi_pt2_keep_value(fnzi_pt2_scope *s, uint32_t value, const fnzi_json *meta) {
   fnzi_pt2 *r = s->r;
   const fnzi_json *device = fnzi_json_find(meta, "device"), *index = NULL;

@@ -8,8 +8,7 @@
 #include "base/json.h"
 #include "program/prims.h"
 
-/* --- metadata -----------------------------------------------------------------------------
- */
+/* --- metadata --------------------------------------------------------------------------------- */
 /* The stack trace becomes the source, all other entries one JSON text. */
 static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out,
                                 fnzi_node_other *other) {
@@ -48,8 +47,7 @@ static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *o
   return fnzi_json_at(&r->doc, status, metadata);
 }
 
-/* --- targets ------------------------------------------------------------------------------
- */
+/* --- targets ---------------------------------------------------------------------------------- */
 /* `at` is the node's target, and `near` says which operators are called about the same. */
 static fnz_status refuse_custom(fnzi_pt2 *r, const fnzi_json *at, const char *name,
                                 const char *near) {

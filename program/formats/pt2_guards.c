@@ -125,8 +125,7 @@ static fnz_status translate(guard_text *g, bool *done) {
   return FNZ_OK;
 }
 
-/* --- which are guards --------------------------------------------------------------------------
- */
+/* --- which are guards ------------------------------------------------------------------------- */
 /* The relation of an expression to a number, with the expression at its left side. */
 typedef struct relation {
   const fnzi_expr *of;
@@ -173,8 +172,7 @@ static bool is_in_range(const fnz_program *p, const fnzi_expr *e) {
   return false;
 }
 
-/* --- reading -----------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 static fnz_status add_guard(fnzi_pt2 *r, const fnzi_expr *e, fnzi_map *there) {
   fnz_guard guard = {.kind = FNZ_GUARD_CONDITION, .text = e->atom_text};
   uint64_t one;

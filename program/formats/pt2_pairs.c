@@ -12,8 +12,7 @@
 
 static const char key[] = "fnz_state";
 
-/* --- pairs, written ----------------------------------------------------------------------------
- */
+/* --- pairs, written --------------------------------------------------------------------------- */
 /* The member "custom" of the file, with the pairs of this program in place of its own. */
 static fnz_status put_custom(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *had) {
   fnzi_json_doc doc = {.root = NULL};
@@ -72,8 +71,7 @@ fnz_status fnzi_pt2_put_metadata(fnzi_pt2_out *o, fnzi_json_out *w) {
   return status == FNZ_OK ? fnzi_json_close(w, '}') : status;
 }
 
-/* --- and read ----------------------------------------------------------------------------------
- */
+/* --- and read --------------------------------------------------------------------------------- */
 static bool is_user_tensor(const fnz_program *p, uint64_t value) {
   const fnzi_graph *g = fnzi_graph_main(p);
   for (uint32_t k = 0; k < g->ninputs; k++)
@@ -119,8 +117,7 @@ fnz_status fnzi_pt2_read_pairs(fnzi_pt2 *r, const fnzi_json *module) {
   return FNZ_OK;
 }
 
-/* --- how the module is called ------------------------------------------------------------------
- */
+/* --- how the module is called ----------------------------------------------------------------- */
 /* PyTorch's texts of trees are [version, node]; a node is {type, context, children_spec}, and a
  * leaf has no type. */
 fnz_status fnzi_pt2_open_tree(fnzi_json_out *w, const char *type, const char *context) {

@@ -19,8 +19,7 @@ fnz_status fnzi_pt2_dtype(const fnzi_json_doc *in, const fnzi_json *node, fnz_dt
                         (long long)number);
 }
 
-/* --- symbolic numbers ---------------------------------------------------------------------
- */
+/* --- symbolic numbers ------------------------------------------------------------------------- */
 /* A SymExprHint. A float cannot be an example of a size; it is dropped. */
 static fnz_status read_hint(const fnzi_json_doc *in, const fnzi_json *expr, bool *has_hint,
                             int64_t *out) {

@@ -16,8 +16,7 @@
 #define OWN_TORCH "2.14.0"
 enum { SCHEMA_MAJOR = 8, OWN_MINOR = 20 };
 
-/* --- members ------------------------------------------------------------------------------------
- */
+/* --- members ---------------------------------------------------------------------------------- */
 static bool has_writes(const fnz_program *p) {
   for (size_t i = 0; i < p->graphs.count; i++)
     for (size_t n = 0; n < p->graphs.data[i].nodes.count; n++) {
@@ -138,8 +137,7 @@ static fnz_status put_model(fnzi_pt2_out *o, fnz_buffer *out) {
   return fnzi_json_close(w, '}');
 }
 
-/* --- one run -------------------------------------------------------------------------------------
- */
+/* --- one run ---------------------------------------------------------------------------------- */
 static fnz_status write(fnzi_pt2_out *o, bool is_archive, fnz_buffer *out,
                         struct fnzi_out_pieces *pieces) {
   fnz_buffer model = {0};

@@ -54,8 +54,7 @@ typedef struct fnzi_pt2_out {
   void *user;                     /* of `refused` */
 } fnzi_pt2_out;
 
-/* --- pt2_write_wrapped.c -----------------------------------------------------------------------
- */
+/* --- pt2_write_wrapped.c ---------------------------------------------------------------------- */
 /* The custom operator that writes, of a form that PyTorch says by wrapping it; NULL for others. */
 const fnz_op *fnzi_pt2_wrapped(const fnz_op *op);
 /* "higher_order.auto_functionalized" or that with "_v2"; NULL for others. */
@@ -67,8 +66,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_put_wrapped_inputs(fnzi_pt2_out *o, fnzi_json
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_wrapped_results(fnzi_pt2_out *o, fnzi_json_out *w,
                                                        uint32_t graph, const fnzi_node *node);
 
-/* --- pt2_write_names.c --------------------------------------------------------------------------
- */
+/* --- pt2_write_names.c ------------------------------------------------------------------------ */
 /* Names for all values and nodes of a graph. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_make_names(fnzi_pt2_out *o, uint32_t graph);
 /* A new name in a graph. */
@@ -81,8 +79,7 @@ static inline const char *fnzi_pt2_name(const fnzi_pt2_out *o, uint32_t graph, u
   return o->names[graph].values[value];
 }
 
-/* --- pt2_write_values.c -------------------------------------------------------------------------
- */
+/* --- pt2_write_values.c ----------------------------------------------------------------------- */
 /* Which numbers the symbolic values of a graph are. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_find_numbers(fnzi_pt2_out *o, uint32_t graph);
 /* A TensorMeta. */
@@ -93,8 +90,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_put_device(fnzi_json_out *w, const char *devi
 /* tensor_values, sym_int_values ... of a graph: four members, and the others that it has. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_tables(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph);
 
-/* --- pt2_write_args.c ---------------------------------------------------------------------------
- */
+/* --- pt2_write_args.c ------------------------------------------------------------------------- */
 /* An Argument union. `param` has the type of an empty list; NULL when there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_arg(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                                            const fnz_arg *arg, const fnzi_param *param);
@@ -120,8 +116,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_put_input(fnzi_pt2_out *o, fnzi_json_out *w, 
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_result(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                                               const fnz_arg *result);
 
-/* --- pt2_pairs.c ---------------------------------------------------------------------------------
- */
+/* --- pt2_pairs.c ------------------------------------------------------------------------------ */
 /* The names of a call's arguments, or the number of its results. */
 typedef struct fnzi_pt2_leaves {
   const char *const *names; /* NULL: of results */
@@ -141,8 +136,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_open_tree(fnzi_json_out *w, const char *type,
 FNZ_MUST_CHECK fnz_status fnzi_pt2_close_tree(fnzi_json_out *w);
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_leaves(fnzi_json_out *w, size_t count);
 
-/* --- pt2_write_check.c --------------------------------------------------------------------------
- */
+/* --- pt2_write_check.c ------------------------------------------------------------------------ */
 /* Reports a refusal of a node, or of none (FNZI_NO_NODE). It is no failure in a writer that
  * continues. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_go_on(const fnzi_pt2_out *o, fnz_status status, uint32_t graph,
@@ -158,14 +152,12 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_check_arg(fnzi_pt2_out *o, uint32_t graph, co
  * names shows that not all were on the CPU. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_check_devices(const fnzi_pt2_out *o);
 
-/* --- pt2_write_guards.c --------------------------------------------------------------------------
- */
+/* --- pt2_write_guards.c ----------------------------------------------------------------------- */
 /* The program with its conditions as nodes, which must go before `p` does; NULL: it has none. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_assert_guards(fnz_context *ctx, const fnz_program *p,
                                                  fnz_program **out);
 
-/* --- pt2_write_graph.c, pt2_write_signature.c, pt2_write_payloads.c ------------------------------
- */
+/* --- pt2_write_graph.c, pt2_write_signature.c, pt2_write_payloads.c --------------------------- */
 /* A Graph. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_graph(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph);
 /* How a higher-order operator returns its results; NONE for any other node. */

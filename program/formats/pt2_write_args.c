@@ -5,8 +5,7 @@
 
 #include <stdlib.h>
 
-/* --- things with names -------------------------------------------------------------------------
- */
+/* --- things with names ------------------------------------------------------------------------ */
 fnz_status fnzi_pt2_put_tensor(fnzi_json_out *w, const char *name) {
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_out_text(w, "name", name));
@@ -153,8 +152,7 @@ static fnz_status args_put_tagged(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t gr
   return fnzi_json_close(w, '}');
 }
 
-/* --- lists -------------------------------------------------------------------------------------
- */
+/* --- lists ------------------------------------------------------------------------------------ */
 /* How many items of a list have that tag. */
 static uint32_t count_tag(const fnz_arg *list, fnz_tag tag) {
   uint32_t count = 0;
@@ -292,8 +290,7 @@ fnz_status fnzi_pt2_put_arg(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, c
   return fnzi_json_close(w, '}');
 }
 
-/* --- of a node ---------------------------------------------------------------------------------
- */
+/* --- of a node -------------------------------------------------------------------------------- */
 fnz_status fnzi_pt2_put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                               const fnzi_pt2_input *in) {
   FNZ_TRY(fnzi_json_open(w, '{'));

@@ -29,8 +29,7 @@ fnz_status fnzi_pt2_cannot(const fnzi_pt2_out *o, const char *where, const char 
                    what);
 }
 
-/* --- arguments ----------------------------------------------------------------------------------
- */
+/* --- arguments -------------------------------------------------------------------------------- */
 fnz_status fnzi_pt2_refuse_arg(fnzi_pt2_out *o, uint32_t graph, const fnz_arg *arg,
                                const char *why) {
   o->text.size = 0;
@@ -78,8 +77,7 @@ fnz_status fnzi_pt2_check_arg(fnzi_pt2_out *o, uint32_t graph, const fnz_arg *ar
   return why ? fnzi_pt2_refuse_arg(o, graph, arg, why) : FNZ_OK;
 }
 
-/* --- devices ------------------------------------------------------------------------------------
- */
+/* --- devices ---------------------------------------------------------------------------------- */
 typedef struct place {
   const fnzi_pt2_out *o;
   uint32_t graph, node;

@@ -6,8 +6,7 @@
 
 #include <stdio.h>
 
-/* --- inputs of a node --------------------------------------------------------------------------
- */
+/* --- inputs of a node ------------------------------------------------------------------------- */
 /* Arguments are positional up to the first that is not given. */
 static fnz_status put_op_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                                 const fnzi_node *n) {
@@ -40,8 +39,7 @@ static fnz_status put_other_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t g
   return FNZ_OK;
 }
 
-/* --- results ------------------------------------------------------------------------------------
- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 /* A node whose region returns one bare tensor does the same; without regions only the file has this
  * information. */
@@ -61,8 +59,7 @@ fnzi_extras_single fnzi_pt2_single(const fnzi_pt2_out *o, uint32_t graph, uint32
   return known && known->single == FNZI_SINGLE_TUPLE ? FNZI_SINGLE_TUPLE : FNZI_SINGLE_BARE;
 }
 
-/* --- metadata -----------------------------------------------------------------------------------
- */
+/* --- metadata --------------------------------------------------------------------------------- */
 static fnz_status put_metadata(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node,
                                const fnzi_node *n) {
   const char *rest = fnzi_node_all_metadata(o->p, graph, node);
@@ -83,8 +80,7 @@ static fnz_status put_metadata(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph
   return fnzi_json_close(w, '}');
 }
 
-/* --- nodes --------------------------------------------------------------------------------------
- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 static fnz_status put_parts(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node) {
   const fnzi_node *n = fnzi_node_at(o->p, graph, node);
   FNZ_TRY(fnzi_json_open(w, '{'));
@@ -150,8 +146,7 @@ static fnz_status put_clone(fnzi_pt2_out *o, fnzi_json_out *w, size_t k) {
   return fnzi_json_close(w, '}');
 }
 
-/* --- graphs ------------------------------------------------------------------------------------
- */
+/* --- graphs ----------------------------------------------------------------------------------- */
 static fnz_status put_args(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const char *key,
                            const fnz_arg *args, uint32_t count) {
   FNZ_TRY(fnzi_json_open_as(w, key, '['));

@@ -35,8 +35,7 @@ typedef struct asserter {
   bool has_news; /* a symbol was determined since the last walk over the conditions */
 } asserter;
 
-/* --- expressions --------------------------------------------------------------------------------
- */
+/* --- expressions ------------------------------------------------------------------------------ */
 /* Parts come before the expressions that contain them. */
 static void mark_parts(asserter *a, uint8_t mark) {
   for (size_t i = a->own; i-- > 0;) {
@@ -105,8 +104,7 @@ static fnz_status see(asserter *a, uint64_t value) {
   return FNZ_OK;
 }
 
-/* --- assertions ---------------------------------------------------------------------------------
- */
+/* --- assertions ------------------------------------------------------------------------------- */
 static fnz_status assert_one(asserter *a, const fnzi_expr *e) {
   const fnz_op *op = &fnzi_ops[FNZI_ATEN__assert_scalar];
   fnz_arg args[2] = {{.tag = FNZ_ARG_NONE}, {.tag = FNZ_ARG_STRING}};
@@ -167,8 +165,7 @@ static fnz_status check_left(asserter *a) {
   return FNZ_OK;
 }
 
-/* --- the copy -----------------------------------------------------------------------------------
- */
+/* --- the copy --------------------------------------------------------------------------------- */
 
 static fnz_status add_nodes(asserter *a, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(a->from, graph);

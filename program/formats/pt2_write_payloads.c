@@ -9,8 +9,7 @@
 #include "program/formats/crc.h"
 #include "program/formats/zip_out.h"
 
-/* --- the archive that was read ------------------------------------------------------------------
- */
+/* --- the archive that was read ---------------------------------------------------------------- */
 /* Constants that no input names are left out of the list: they were states that are plain inputs
  * now, or other names. TVM's importer takes one for another constant. */
 static fnz_status put_constants(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_extras_record *r) {
@@ -78,8 +77,7 @@ static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer
   return FNZ_OK;
 }
 
-/* --- an archive of its own ----------------------------------------------------------------------
- */
+/* --- an archive of its own -------------------------------------------------------------------- */
 /* One folder of payloads: a config and a record for each blob. */
 typedef struct folder {
   const char *path, *config, *stem;

@@ -12,8 +12,7 @@
 #include "program/signature.h"
 #include "program/state_io.h"
 
-/* --- what cannot be expressed ------------------------------------------------------------------
- */
+/* --- what cannot be expressed ----------------------------------------------------------------- */
 static const fnz_geometry *signature_geometry_of(const fnzi_pt2_out *o, uint32_t input) {
   return fnzi_value_at(o->p, 0, fnzi_graph_main(o->p)->inputs[input].u.value)->geometry;
 }
@@ -144,8 +143,7 @@ static fnz_status check_output(const fnzi_pt2_out *o, uint32_t k) {
   return FNZ_OK;
 }
 
-/* --- clones -------------------------------------------------------------------------------------
- */
+/* --- clones ----------------------------------------------------------------------------------- */
 /* Marks: the value is a final value already; it is an input that some output writes. */
 enum { IS_FINAL = 1, IS_WRITTEN = 2 };
 
@@ -197,8 +195,7 @@ fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o) {
   return plan(o);
 }
 
-/* --- specs --------------------------------------------------------------------------------------
- */
+/* --- specs ------------------------------------------------------------------------------------ */
 static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
   const fnz_input_spec *in = &o->p->inputs[k];
   const fnz_arg *arg = &fnzi_graph_main(o->p)->inputs[k];
@@ -267,8 +264,7 @@ fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out *w) {
   return fnzi_json_close(w, '}');
 }
 
-/* --- how it is called ----------------------------------------------------------------------------
- */
+/* --- how it is called ------------------------------------------------------------------------- */
 static bool is_users_output(const fnzi_pt2_out *o, uint32_t k) {
   return fnzi_output_kind_of(&o->p->outputs[k])->taker == FNZI_TAKEN_BY_USER;
 }

@@ -9,8 +9,7 @@
 
 enum { LAYOUT_STRIDED = 7 };
 
-/* --- symbolic expressions ----------------------------------------------------------------------
- */
+/* --- symbolic expressions --------------------------------------------------------------------- */
 static fnz_status put_expression_text(fnzi_json_out *w, const char *text, const int64_t *hint) {
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_open_as(w, "as_expr", '{'));
@@ -62,8 +61,7 @@ static fnz_status values_put_dims(fnzi_pt2_out *o, fnzi_json_out *w, const char 
   return fnzi_json_close(w, ']');
 }
 
-/* --- tensors -----------------------------------------------------------------------------------
- */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
 /* Strides that no symbol of the program may be. */
 typedef struct stride_exprs {
@@ -118,8 +116,7 @@ static fnz_status put_tensor(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, 
                            note.requires_grad && can_have_grad);
 }
 
-/* --- clones ------------------------------------------------------------------------------------
- */
+/* --- clones ----------------------------------------------------------------------------------- */
 /* The geometry at the recorded sizes, in the arena; NULL where some are not known. */
 static fnz_status recorded_of(fnzi_pt2_out *o, const fnz_geometry *g, const fnz_geometry **out) {
   fnz_geometry *made;
@@ -193,8 +190,7 @@ static fnz_status put_value_of_clone(fnzi_pt2_out *o, fnzi_json_out *w, size_t k
                   note.requires_grad && can_have_grad);
 }
 
-/* --- which number a symbolic value is -----------------------------------------------------------
- */
+/* --- which number a symbolic value is --------------------------------------------------------- */
 /* Functions on symbolic numbers whose result is not of the kind of their operands. */
 static const struct {
   const char *target;
@@ -262,8 +258,7 @@ fnz_status fnzi_pt2_find_numbers(fnzi_pt2_out *o, uint32_t graph) {
   return FNZ_OK;
 }
 
-/* --- tables ------------------------------------------------------------------------------------
- */
+/* --- tables ----------------------------------------------------------------------------------- */
 /* A symbol that is a plain number after all. */
 static bool values_is_number(const char *text, fnzi_pt2_number number) {
   char *end;

@@ -17,8 +17,7 @@ enum { LENGTH_BYTES = 8 };
 
 static const char record[] = "safetensors header";
 
-/* --- reading -----------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 typedef struct reader {
   fnzi_json_doc doc;
   const char *data;
@@ -219,8 +218,7 @@ fnz_status fnz_arrays_load(fnz_context *ctx, const char *path, fnz_arrays **out)
   return fnzi_file_failed(ctx, path, status);
 }
 
-/* --- writing -----------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 typedef struct place {
   const fnz_array *array;
   size_t index;

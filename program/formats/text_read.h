@@ -80,8 +80,7 @@ FNZ_MUST_CHECK fnz_status fnzi_keep_args(fnzi_parser *r, fnz_arg **out, uint32_t
 FNZ_MUST_CHECK fnz_status fnzi_parse_call(fnzi_parser *r, const fnz_op **op, const fnz_arg **args,
                                           uint32_t *nargs);
 
-/* --- text_strides.c ---------------------------------------------------------------------------
- */
+/* --- text_strides.c --------------------------------------------------------------------------- */
 /* Row-major strides of g's rank, sizes and symbols, with their symbols where sizes are symbolic. */
 FNZ_MUST_CHECK fnz_status fnzi_usual_strides(fnzi_parser *r, const fnz_geometry *g,
                                              int64_t *strides, uint32_t *symbols);

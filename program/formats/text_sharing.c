@@ -3,8 +3,7 @@
 #include "program/formats/text_print.h"
 #include "program/formats/text_read.h"
 
-/* --- writing ------------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 static fnz_status put_input_name(fnzi_printer *w, uint32_t k) {
   return fnzi_print_use(w, &w->p->graphs.data[0].inputs[k]);
 }
@@ -60,8 +59,7 @@ fnz_status fnzi_print_guards(fnzi_printer *w) {
   return FNZ_OK;
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 /* `%x`: the input whose value that is. */
 static fnz_status parse_input_name(fnzi_parser *r, const fnz_arg *inputs, size_t ninputs,
                                    uint32_t *out) {

@@ -33,8 +33,7 @@ enum {
 #define SIGN_ENTRY   0x02014b50u
 #define SIGN_LOCAL   0x04034b50u
 
-/* --- little-endian numbers ---------------------------------------------------------------------
- */
+/* --- little-endian numbers -------------------------------------------------------------------- */
 static uint64_t get(const char *p, int bytes) {
   uint64_t value = 0;
   while (bytes--)
@@ -50,8 +49,7 @@ static uint32_t get32(const char *p) {
   return (uint32_t)get(p, 4);
 }
 
-/* --- the end of the archive --------------------------------------------------------------------
- */
+/* --- the end of the archive ------------------------------------------------------------------- */
 static fnz_status broken(fnz_context *ctx, const char *what) {
   return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, NULL, "the zip archive is damaged: %s", what);
 }
@@ -126,8 +124,7 @@ fnz_status fnzi_zip_find_directory(fnz_context *ctx, fnzi_zip_directory *d) {
   return FNZ_OK;
 }
 
-/* --- entries -----------------------------------------------------------------------------------
- */
+/* --- entries ---------------------------------------------------------------------------------- */
 typedef struct scan {
   fnzi_zip *zip;
   fnzi_zip_directory dir;
@@ -316,8 +313,7 @@ const fnzi_zip_entry *fnzi_zip_find(const fnzi_zip *zip, const char *name) {
   return fnzi_map_get(&zip->names, name, strlen(name), &index) ? &zip->entries[index] : NULL;
 }
 
-/* --- bytes -------------------------------------------------------------------------------------
- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 static fnz_status check_sum(const fnzi_zip *zip, const fnzi_zip_entry *e, const void *bytes) {
   uint32_t crc;
   FNZ_TRY(fnzi_crc32_all(zip->ctx, bytes, e->size, &crc));

@@ -27,8 +27,7 @@ enum {
 #define SIGN_LOCATOR 0x07064b50u
 #define SIGN_END     0x06054b50u
 
-/* --- little-endian numbers ---------------------------------------------------------------------
- */
+/* --- little-endian numbers -------------------------------------------------------------------- */
 static char *set(char *p, uint64_t value, int bytes) {
   while (bytes--) {
     *p++ = (char)(value & 0xff);

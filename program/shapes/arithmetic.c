@@ -233,8 +233,7 @@ fnz_status fnzi_arithmetic(fnz_context *ctx, const fnzi_node *node, fnzi_shapes_
   return by_target(ctx, fnzi_node_target(node), args, node->nargs, out, done);
 }
 
-/* --- sizes and strides of tensors ---------------------------------------------------------------
- */
+/* --- sizes and strides of tensors ------------------------------------------------------------- */
 bool fnzi_asks_size(const fnz_op *op) {
   static const uint16_t asks[] = {FNZI_ATEN_sym_size__int, FNZI_ATEN_sym_numel};
   return fnzi_op_is_among(op, asks, sizeof asks / sizeof *asks);

@@ -217,8 +217,7 @@ static fnz_status set_from_end(special *p, fnzi_arena *arena) {
   return FNZ_OK;
 }
 
-/* --- the end itself ----------------------------------------------------------------------------
- */
+/* --- the end itself --------------------------------------------------------------------------- */
 /* How long a piece may be: numbers that nodes take beside symbolic ones. */
 static fnz_status find_lengths(const special *p, numbers *lengths) {
   const fnzi_graph *graph = fnzi_graph_main(p->s->program);

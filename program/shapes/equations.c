@@ -44,8 +44,7 @@ static fnz_status equations_look(const equation *e, fnzi_point *point, int64_t *
   return FNZ_OK;
 }
 
-/* --- one equation --------------------------------------------------------------------------------
- */
+/* --- one equation ----------------------------------------------------------------------------- */
 /* Mends one equation, trying the last symbol first: later pieces of a split begin where earlier
  * ones end. */
 static fnz_status mend(const fnzi_sizes *s, const equation *e, const fnzi_bounds *bounds,
@@ -93,8 +92,7 @@ fnz_status fnzi_free_numbers(const fnzi_sizes *s, fnzi_point *point, fnzi_arena 
   return FNZ_OK;
 }
 
-/* --- all symbols of a sum ----------------------------------------------------------------------
- */
+/* --- all symbols of a sum --------------------------------------------------------------------- */
 /* Symbols that add up to `total`, each from `low` on and at most `room` more. */
 typedef struct shares {
   const fnzi_expr *symbols[MOST_TERMS];

@@ -164,8 +164,7 @@ bool fnzi_int_has_sizes(const fnz_geometry *g, const fnzi_int *sizes, uint32_t r
   return fnzi_has_sizes(g, rank ? &sizes->bits : NULL, rank);
 }
 
-/* --- Of the program ----------------------------------------------------------------------------
- */
+/* --- Of the program --------------------------------------------------------------------------- */
 /* A number that a file may have where no element uses it has no word, and becomes 0. */
 static fnz_status word_of(fnzi_ints *s, const fnz_geometry *g, uint32_t k, int64_t *number) {
   const fnzi_expr *e = g->symbols[k] ? s->sizes->symbols[g->symbols[k]] : NULL;

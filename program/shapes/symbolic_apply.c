@@ -41,8 +41,7 @@ static const struct {
 #undef FNZI_FUNCTION_NAME
 };
 
-/* --- operators ---------------------------------------------------------------------------------
- */
+/* --- operators -------------------------------------------------------------------------------- */
 
 static fnz_status apply_divide(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                                const fnzi_expr **out) {

@@ -121,8 +121,7 @@ static fnz_status floor_of(fnzi_exprs *set, fnzi_function function, const fnzi_e
   return floor_div_number(set, *out, d, out);
 }
 
-/* --- minima, maxima, And, Or -------------------------------------------------------------------
- */
+/* --- minima, maxima, And, Or ------------------------------------------------------------------ */
 typedef struct argument {
   const fnzi_expr *e;
   const char *text;

@@ -21,8 +21,7 @@
 #include <fnz/random.h>
 #include <stdatomic.h>
 
-/* --- Memory of results (memory.c) ---------------------------------------------------------------
- */
+/* --- Memory of results (memory.c) ------------------------------------------------------------- */
 /* The memory of one output. Each result has a block of it. The block comes back when the last
  * object that refers to it has ended, and serves a later result. */
 typedef struct fnzi_py_pool fnzi_py_pool;
@@ -49,15 +48,13 @@ PyObject *fnzi_py_memory_type(PyObject *module);
 /* Takes the block over, unless it fails. */
 PyObject *fnzi_py_memory_of(PyObject *type, fnzi_py_block *block, size_t bytes);
 
-/* --- Long calls (follow.c) ----------------------------------------------------------------------
- */
+/* --- Long calls (follow.c) -------------------------------------------------------------------- */
 /* A fnz_progress_fn. `user` is a list of two: a function of Python, or None, that is called with
  * the parts of fnz.Progress and cancels with False; and the exception that has cancelled the call.
  * In any thread, without Python's lock or with it. */
 bool fnzi_py_follow(void *user, const fnz_progress *progress);
 
-/* --- Inputs (input.c) ---------------------------------------------------------------------------
- */
+/* --- Inputs (input.c) ------------------------------------------------------------------------- */
 /* DLPackExchangeAPI of DLPack 1.3: functions that a library of tensors has for its own type. */
 typedef struct fnzi_py_exchange {
   DLPackVersion version;
@@ -93,8 +90,7 @@ typedef struct fnzi_py_input {
   Py_buffer buffer; /* if it is held */
 } fnzi_py_input;
 
-/* --- Results (output.c) -------------------------------------------------------------------------
- */
+/* --- Results (output.c) ----------------------------------------------------------------------- */
 typedef struct fnzi_py_output {
   fnz_memory *memory; /* an entry of fnzi_py_caller.asked */
   bool is_number, is_in_state;
@@ -115,8 +111,7 @@ typedef struct fnzi_py_output {
   PyObject *shape, *strides, *steps; /* of fixed sizes: in elements, and in bytes; or NULL */
 } fnzi_py_output;
 
-/* --- A caller (caller.c) ------------------------------------------------------------------------
- */
+/* --- A caller (caller.c) ---------------------------------------------------------------------- */
 /* Functions of the library and of this package, in the order in which Python gives them. */
 typedef struct fnzi_py_library {
   fnz_status (*run)(fnz_context *ctx, const fnz_executable *exe, const fnz_execution *run);

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- A call -------------------------------------------------------------------------------------
- */
+/* --- A call ----------------------------------------------------------------------------------- */
 static bool look_at_all(fnzi_py_caller *c, PyObject *leaves) {
   bool is_tuple = PyTuple_Check(leaves);
   if (!is_tuple && !PyList_Check(leaves))
@@ -116,8 +115,7 @@ static PyObject *call(PyObject *self, PyObject *leaves) {
   return made;
 }
 
-/* --- Its parts ----------------------------------------------------------------------------------
- */
+/* --- Its parts -------------------------------------------------------------------------------- */
 /* Keeps what is given in place of a handle; None: none. */
 static PyObject *set_handle(PyObject **kept, PyObject *handle) {
   PyObject *old = *kept;
@@ -141,8 +139,7 @@ static PyObject *set_generator(PyObject *self, PyObject *handle) {
   return set_handle(&((fnzi_py_caller *)self)->generator, handle);
 }
 
-/* --- Making and ending one ----------------------------------------------------------------------
- */
+/* --- Making and ending one -------------------------------------------------------------------- */
 /* The address of a function, which Python gives as a number, in place of `out`. */
 static bool read_addresses(PyObject *addresses, void *out, size_t count) {
   for (size_t k = 0; k < count; k++) {

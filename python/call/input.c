@@ -10,8 +10,7 @@ static bool not_here(void) {
   return false;
 }
 
-/* --- Types --------------------------------------------------------------------------------------
- */
+/* --- Types ------------------------------------------------------------------------------------ */
 static void kind_leave(fnzi_py_kind *kind) {
   Py_CLEAR(kind->type);
   *kind = (fnzi_py_kind){0};
@@ -33,8 +32,7 @@ static bool kind_find(const fnzi_py_caller *caller, fnzi_py_kind *kind, PyObject
   return true;
 }
 
-/* --- Tensors with C functions -------------------------------------------------------------------
- */
+/* --- Tensors with C functions ----------------------------------------------------------------- */
 /* Takes over the result of reading an attribute or of calling a method, and says whether it is
  * False. */
 static bool is_false(PyObject *said) {
@@ -60,8 +58,7 @@ static bool look_by_functions(fnzi_py_caller *caller, fnzi_py_input *input, PyOb
           input->view.device.device_type == kDLCUDAHost);
 }
 
-/* --- Buffers ------------------------------------------------------------------------------------
- */
+/* --- Buffers ---------------------------------------------------------------------------------- */
 /* The category of an item as include/fnz/types.h names it; 0: fnz has none of that kind. */
 static char category_of(const char *format) {
   if (!format)
@@ -117,8 +114,7 @@ static bool look_at_buffer(fnzi_py_caller *caller, fnzi_py_input *input, PyObjec
   return true;
 }
 
-/* --- Tensors of this package --------------------------------------------------------------------
- */
+/* --- Tensors of this package ------------------------------------------------------------------ */
 static bool look_at_own(const fnzi_py_caller *caller, fnzi_py_input *input, PyObject *value) {
   fnz_dlpack_view *view = &input->view;
   PyObject *shape, *strides;
@@ -143,8 +139,7 @@ static bool look_at_own(const fnzi_py_caller *caller, fnzi_py_input *input, PyOb
   return true;
 }
 
-/* --- One input ----------------------------------------------------------------------------------
- */
+/* --- One input -------------------------------------------------------------------------------- */
 static bool look_at_number(fnzi_py_input *input, PyObject *value) {
   if (!PyLong_CheckExact(value))
     return false;

@@ -86,8 +86,7 @@ void fnzi_py_block_give(fnzi_py_block *block) {
   release(pool);
 }
 
-/* --- As an object of Python ---------------------------------------------------------------------
- */
+/* --- As an object of Python ------------------------------------------------------------------- */
 typedef struct memory_object {
   PyObject ob_base;
   fnzi_py_block *block;

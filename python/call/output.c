@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- What an output is --------------------------------------------------------------------------
- */
+/* --- What an output is ------------------------------------------------------------------------ */
 bool fnzi_py_read_numbers(PyObject *tuple, uint32_t rank, int64_t *out) {
   for (uint32_t d = 0; d < rank; d++) {
     out[d] = PyLong_AsLongLong(PyTuple_GetItem(tuple, d));
@@ -106,8 +105,7 @@ void fnzi_py_output_close(fnzi_py_output *output) {
   Py_XDECREF(output->steps);
 }
 
-/* --- Memory -------------------------------------------------------------------------------------
- */
+/* --- Memory ----------------------------------------------------------------------------------- */
 bool fnzi_py_output_prepare(fnzi_py_caller *caller, fnzi_py_output *output) {
   *output->memory = (fnz_memory){NULL, NULL};
   if (output->is_in_state)
@@ -155,8 +153,7 @@ void fnzi_py_output_drop(fnzi_py_output *output) {
   output->block = NULL;
 }
 
-/* --- Numbers ------------------------------------------------------------------------------------
- */
+/* --- Numbers ---------------------------------------------------------------------------------- */
 static PyObject *make_number(const fnzi_py_caller *caller, const fnzi_py_output *output) {
   char category = caller->lib.dtype_info((fnz_dtype)output->dtype)->category;
   if (category == 'b')
@@ -168,8 +165,7 @@ static PyObject *make_number(const fnzi_py_caller *caller, const fnzi_py_output 
   return PyFloat_FromDouble(number);
 }
 
-/* --- Tensors ------------------------------------------------------------------------------------
- */
+/* --- Tensors ---------------------------------------------------------------------------------- */
 /* DLPack's consumers call this in any thread, without Python. */
 static void end_managed(DLManagedTensorVersioned *managed) {
   fnzi_py_block_give((fnzi_py_block *)managed);

@@ -13,8 +13,7 @@ static const fnz_geometry *look(fnzi_eag_op *s, const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE ? fnzi_eag_op_geometry(s, arg) : NULL;
 }
 
-/* --- What chooses an element: steps along the dimensions of the target -------------------------
- */
+/* --- What chooses an element: steps along the dimensions of the target ------------------------ */
 
 /* False for an operator that does not choose places of one number. */
 static bool find_steps(fnzi_eag_op *s, const fnz_geometry *target, int64_t *steps) {
@@ -58,8 +57,7 @@ static bool find_steps(fnzi_eag_op *s, const fnz_geometry *target, int64_t *step
   return true;
 }
 
-/* --- Places ------------------------------------------------------------------------------------
- */
+/* --- Places ----------------------------------------------------------------------------------- */
 
 /* Elements in one place have one number. */
 static fnz_status agree(fnz_context *ctx, const fnz_geometry *target, const fnz_geometry *numbers,
@@ -115,8 +113,7 @@ fnz_status fnzi_eag_chosen_alike(fnzi_eag_op *s, const fnz_geometry *target, int
   return FNZ_OK;
 }
 
-/* --- The number --------------------------------------------------------------------------------
- */
+/* --- The number ------------------------------------------------------------------------------- */
 
 int fnzi_eag_chosen_number(fnzi_eag_op *s, const fnz_geometry *target) {
   int param;

@@ -100,8 +100,7 @@ static fnz_status custom_write_all(fnzi_eag_op *s, const places *all, fnz_handle
   return FNZ_OK;
 }
 
-/* --- Tensors that share memory -----------------------------------------------------------------
- */
+/* --- Tensors that share memory ---------------------------------------------------------------- */
 
 /* Memories that are written: each as one dimension. */
 typedef struct memories {

@@ -22,8 +22,7 @@ FNZ_MUST_CHECK fnz_status fnzi_native_check_schema(const fnz_library *library,
 #define RULE_VIEW(function)
 #define RULE_ALONE(function)
 
-/* --- What rules need of names and schemas ------------------------------------------------------
- */
+/* --- What rules need of names and schemas ----------------------------------------------------- */
 
 /* The place of a positional self; the number of parameters when there is none. */
 static inline size_t fnzi_native_self_place(const fnz_op *op) {

@@ -85,8 +85,7 @@ static size_t each_cancel(body *run, void *user, const char *hears) {
   return well;
 }
 
-/* --- Programs ------------------------------------------------------------------------------------
- */
+/* --- Programs --------------------------------------------------------------------------------- */
 /* Everything that is made must be there after success, and nothing after a failure. */
 static fnz_status make_all(fnz_context *ctx, const char *from, const char *to) {
   unsigned char digits[FNZ_HASH_BYTES];
@@ -147,8 +146,7 @@ START_TEST(programs_of_unknown_sizes) {
 }
 END_TEST
 
-/* --- Runs ----------------------------------------------------------------------------------------
- */
+/* --- Runs ------------------------------------------------------------------------------------- */
 /* A program and its inputs, of a context that nothing follows. */
 typedef struct model {
   fnz_context *ctx;
@@ -295,8 +293,7 @@ START_TEST(runs_with_state) {
 }
 END_TEST
 
-/* --- How often -----------------------------------------------------------------------------------
- */
+/* --- How often -------------------------------------------------------------------------------- */
 START_TEST(short_calls_are_not_followed) {
   char to[] = "/tmp/fnz_task_XXXXXX";
   follower f = {0};

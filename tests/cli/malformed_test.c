@@ -178,8 +178,7 @@ static const row rows[] = {
 };
 enum { NROWS = sizeof rows / sizeof *rows, FORM_TEXT = 0, FORM_JSON, FORM_CBOR, FORM_COUNT };
 
-/* --- making files ------------------------------------------------------------------------------
- */
+/* --- making files ----------------------------------------------------------------------------- */
 static fnz_context *ctx;
 
 static bytes text_of(const char *inputs, const char *body) {
@@ -316,8 +315,7 @@ static bytes file_of(const row *r, int form) {
   }
 }
 
-/* --- what becomes of them ------------------------------------------------------------------------
- */
+/* --- what becomes of them --------------------------------------------------------------------- */
 /* Refusing takes at most twice the file and 16 MB. */
 static void check_memory(const row *r, bytes file) {
   fnz_context *own;

@@ -55,8 +55,7 @@ void ask_for_failure(const char *how) {
   pthread_mutex_unlock(&guard);
 }
 
-/* --- What is held -------------------------------------------------------------------------------
- */
+/* --- What is held ----------------------------------------------------------------------------- */
 /* Memory with its bytes, captured streams and graphs with counts of their jobs. */
 typedef struct thing {
   struct thing *next;
@@ -98,8 +97,7 @@ static uint64_t name_of(const void *pointer) {
   return (uint64_t)(uintptr_t)pointer;
 }
 
-/* --- Functions ----------------------------------------------------------------------------------
- */
+/* --- Functions -------------------------------------------------------------------------------- */
 /* The error that a call of `symbol` was asked for; 0: none. */
 static int asked_of(const char *symbol) {
   pthread_mutex_lock(&guard);
@@ -268,8 +266,7 @@ static int graph_end(void *graph) {
           counts.graphs_held--);
 }
 
-/* --- The table ----------------------------------------------------------------------------------
- */
+/* --- The table -------------------------------------------------------------------------------- */
 static void count_all(fnzi_cuda_driver *d) {
   d->context_retain = context_retain;
   d->context_release = context_release;

@@ -12,8 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- Fixtures -----------------------------------------------------------------------------------
- */
+/* --- Fixtures --------------------------------------------------------------------------------- */
 typedef struct tally {
   size_t run, equal, launches;
 } tally;
@@ -106,8 +105,7 @@ START_TEST(fixtures_have_the_interpreters_results) {
 }
 END_TEST
 
-/* --- Statistics ---------------------------------------------------------------------------------
- */
+/* --- Statistics ------------------------------------------------------------------------------- */
 /* Values of a channel lie close together, so that their variance shows each last place. */
 static fnz_arrays *near_values(fnz_context *ctx, const fnz_program *p) {
   fnz_arrays *inputs;
@@ -150,8 +148,7 @@ START_TEST(batch_norms_of_few_values_have_the_cpus_bits) {
 }
 END_TEST
 
-/* --- What is moved ------------------------------------------------------------------------------
- */
+/* --- What is moved ---------------------------------------------------------------------------- */
 static const char counting[] =
     "fnz 1\nweight \"m\": f32[4096, 16]\n"
     "program(%m: f32[4096, 16] buffer \"m\", %x: f32[16])\n{\n"
@@ -267,8 +264,7 @@ START_TEST(a_token_is_few_calls_of_the_driver) {
 }
 END_TEST
 
-/* --- What the stand-in sees ---------------------------------------------------------------------
- */
+/* --- What the stand-in sees ------------------------------------------------------------------- */
 typedef struct bench {
   fnz_context *ctx;
   fnzi_arena arena;

@@ -30,8 +30,7 @@ static void message_has(fnz_context *ctx, const char *text) {
   ck_assert_msg(strstr(message, text) != NULL, "%s: it does not say %s", message, text);
 }
 
-/* --- What there is not --------------------------------------------------------------------------
- */
+/* --- What there is not ------------------------------------------------------------------------ */
 START_TEST(what_is_not_there_is_named) {
   fnz_context *ctx = open_context();
   fnz_program *p = small_program(ctx);
@@ -76,8 +75,7 @@ START_TEST(another_kind_of_gpu_is_named) {
 }
 END_TEST
 
-/* --- Memory and calls ---------------------------------------------------------------------------
- */
+/* --- Memory and calls ------------------------------------------------------------------------- */
 START_TEST(without_memory_nothing_is_left) {
   fnz_context *ctx = open_context();
   fnz_program *p = small_program(ctx);
@@ -149,8 +147,7 @@ START_TEST(a_call_that_fails_leaves_all_as_it_was) {
 }
 END_TEST
 
-/* --- Illegal addresses --------------------------------------------------------------------------
- */
+/* --- Illegal addresses ------------------------------------------------------------------------ */
 /* Three steps, whose spaces are not the same. */
 static fnz_program *chain(fnz_context *ctx) {
   return functional_of(ctx, program_of(ctx, "%x: f32[40], %y: f32[50], %z: f32[60]",
@@ -225,8 +222,7 @@ START_TEST(an_illegal_address_ends_the_executable_and_not_the_process) {
 }
 END_TEST
 
-/* --- State --------------------------------------------------------------------------------------
- */
+/* --- State ------------------------------------------------------------------------------------ */
 static const char counting[] =
     "fnz 1\nweight \"m\": f32[8]\n"
     "program(%m: f32[8] buffer \"m\", %x: f32[8])\n{\n"
@@ -392,8 +388,7 @@ START_TEST(a_state_is_lost_where_it_may_be_written) {
 }
 END_TEST
 
-/* --- Code that is kept --------------------------------------------------------------------------
- */
+/* --- Code that is kept ------------------------------------------------------------------------ */
 static void run_cached(fnz_context *ctx, const fnz_program *p, const char *folder) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   fnz_executable *exe;

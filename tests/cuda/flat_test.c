@@ -28,8 +28,7 @@ static void put(text *t, const char *format, ...) {
   ck_assert(t->size < sizeof t->of);
 }
 
-/* --- Programs -----------------------------------------------------------------------------------
- */
+/* --- Programs --------------------------------------------------------------------------------- */
 typedef struct operand {
   int sizes[3], order[3]; /* dimension d of the group is dimension order[d] of the input */
   const char *dtype;

@@ -138,8 +138,7 @@ START_TEST(memory_of_the_device_is_used) {
 }
 END_TEST
 
-/* --- Libraries ----------------------------------------------------------------------------------
- */
+/* --- Libraries -------------------------------------------------------------------------------- */
 enum { EACH = 2048, MOST_INPUTS = 3, SHIFT = 16 };
 
 static const struct {

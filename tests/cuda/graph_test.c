@@ -190,8 +190,7 @@ START_TEST(what_cannot_be_captured_runs) {
 }
 END_TEST
 
-/* --- Libraries ----------------------------------------------------------------------------------
- */
+/* --- Libraries -------------------------------------------------------------------------------- */
 /* Two products of squares, y = cumsum(relu(x @ v)) @ w, with all of it on the device. */
 enum { SIDE = 4, CELLS = SIDE * SIDE, SQUARE = CELLS * 4 };
 

@@ -95,8 +95,7 @@ START_TEST(memory_that_waits_has_few_bytes) {
 }
 END_TEST
 
-/* --- Compilers ----------------------------------------------------------------------------------
- */
+/* --- Compilers -------------------------------------------------------------------------------- */
 /* Which compiler is taken, and for which kind of GPU it makes code. */
 START_TEST(a_compiler_is_chosen_by_driver_and_gpu) {
   static const struct {

@@ -58,8 +58,7 @@ fnz_status compile(fnz_context *ctx, const fnz_program *p, const char *device,
   return fnz_compile(ctx, p, &options, out);
 }
 
-/* --- Numbers ------------------------------------------------------------------------------------
- */
+/* --- Numbers ---------------------------------------------------------------------------------- */
 static double element(const fnz_array *a, size_t i) {
   switch (a->dtype) {
   case FNZ_F64:
@@ -142,8 +141,7 @@ static void compare(const fnz_arrays *got, const fnz_arrays *want, const char *t
   }
 }
 
-/* --- Programs -----------------------------------------------------------------------------------
- */
+/* --- Programs --------------------------------------------------------------------------------- */
 int64_t draw(text *t, int64_t low, int64_t high) {
   return low + (int64_t)(splitmix64(&t->seed) % (uint64_t)(high - low + 1));
 }

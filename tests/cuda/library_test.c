@@ -7,8 +7,7 @@
  * LIBRARY_PROGRAMS in the environment: how many random programs of each kind. */
 #include "tests/cuda/library_help.h"
 
-/* --- Failures -----------------------------------------------------------------------------------
- */
+/* --- Failures --------------------------------------------------------------------------------- */
 typedef struct failing {
   const char *variable, *how, *says; /* NULL: a kernel computes it */
 } failing;

@@ -31,8 +31,7 @@ static void put(text *t, const char *format, ...) {
   ck_assert(t->size < sizeof t->of);
 }
 
-/* --- Programs -----------------------------------------------------------------------------------
- */
+/* --- Programs --------------------------------------------------------------------------------- */
 typedef struct shape {
   int sizes[3], dim; /* of them; the input lies with its first and last dimension exchanged */
   const char *dtype;
@@ -88,8 +87,7 @@ static void put_program(text *t, const shape *s) {
   put(t, "\n}\n");
 }
 
-/* --- Elements -----------------------------------------------------------------------------------
- */
+/* --- Elements --------------------------------------------------------------------------------- */
 /* Few different ones in some places, of floats NaN and both zeros, too. */
 static void fill(const fnz_array *x) {
   static const double numbers[] = {0, -0.0, 1, -1, 2, -0.5, INFINITY, -INFINITY};

@@ -49,8 +49,7 @@ static uint64_t number_of(const char *name, uint64_t otherwise) {
   return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-/* --- Libraries of many texts --------------------------------------------------------------------
- */
+/* --- Libraries of many texts ------------------------------------------------------------------ */
 static void (*function_of(const char *name))(void) {
   static void *library; /* stays loaded */
   void (*function)(void);
@@ -81,8 +80,7 @@ static void end_batch(void) {
     function_of("standin_batch_end")();
 }
 
-/* --- Within bounds ------------------------------------------------------------------------------
- */
+/* --- Within bounds ---------------------------------------------------------------------------- */
 /* Names of functional operators, up to their dots. */
 static bool is_bounded(const char *op) {
   static const char *const names[] = {"sum", "mean", "cumsum", "softmax", "_softmax", "pow"};
@@ -101,8 +99,7 @@ static bool may_differ(const fnz_program *p) {
   return false;
 }
 
-/* --- One program --------------------------------------------------------------------------------
- */
+/* --- One program ------------------------------------------------------------------------------ */
 typedef enum outcome { EQUAL, CLOSE, OTHER, WRONG } outcome; /* OTHER: there is nothing to run */
 
 typedef struct trial {
@@ -146,8 +143,7 @@ static outcome compare_close(trial *t) {
   return o;
 }
 
-/* --- Two states ---------------------------------------------------------------------------------
- */
+/* --- Two states ------------------------------------------------------------------------------- */
 /* Splits the inputs into the state's, by their names in the state, and the others. */
 static void part_inputs(const trial *t, fnz_arrays *begin, fnz_arrays *rest) {
   for (uint32_t k = 0; k < fnz_arrays_count(t->inputs); k++) {
@@ -202,8 +198,7 @@ static outcome compare_states(trial *t) {
   return o;
 }
 
-/* --- Memory of the device -----------------------------------------------------------------------
- */
+/* --- Memory of the device --------------------------------------------------------------------- */
 enum { EACH = 1 << 16, MOST_SLOTS = 40 };
 
 /* Operand k: at a multiple of 256 bytes, of 16, or of an element only. */
@@ -346,8 +341,7 @@ static outcome try_program(trial *t, const fnz_program *traced, bool check) {
   return o;
 }
 
-/* --- Many ---------------------------------------------------------------------------------------
- */
+/* --- Many ------------------------------------------------------------------------------------- */
 typedef struct series {
   fnz_context *ctx;
   draw_fn *draw;

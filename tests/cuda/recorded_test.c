@@ -20,8 +20,7 @@ static bool is_there(const char *path) {
   return access(path, R_OK) == 0;
 }
 
-/* --- Comparing ----------------------------------------------------------------------------------
- */
+/* --- Comparing -------------------------------------------------------------------------------- */
 /* The tolerance as a share of the greatest number, 1 at least: the tolerance of PyTorch's own
  * kernels on a GPU. */
 static double share_of(fnz_dtype dtype) {
@@ -69,8 +68,7 @@ static bool are_recorded(const fnz_arrays *in, const fnz_arrays *got, const fnz_
   return true;
 }
 
-/* --- Running ------------------------------------------------------------------------------------
- */
+/* --- Running ---------------------------------------------------------------------------------- */
 static fnz_status run_engine(fnz_context *ctx, const fnz_program *p, const fnz_arrays *in,
                              fnz_arrays *out) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
@@ -120,8 +118,7 @@ static void try_case(tally *t, const char *program, const char *inputs, const ch
   fnz_arrays_destroy(want);
 }
 
-/* --- Folders ------------------------------------------------------------------------------------
- */
+/* --- Folders ---------------------------------------------------------------------------------- */
 /* NAME/program.pt2, or NAME.pt2 with NAME.inputs.safetensors; programs of custom operators are left
  * out. */
 static void try_entry(tally *t, const char *folder, const char *name) {

@@ -44,8 +44,7 @@ static inline void put(draft *d, const char *format, ...) {
   ck_assert(d->size < sizeof d->text);
 }
 
-/* --- Bounds -------------------------------------------------------------------------------------
- */
+/* --- Bounds ----------------------------------------------------------------------------------- */
 static inline double value_at(const fnz_array *a, size_t i) {
   double v;
   size_t cell = fnz_dtype_get_info(a->dtype)->bytes;
@@ -101,8 +100,7 @@ static inline double greatest_of(const fnz_array *a) {
   return most;
 }
 
-/* --- Runs ---------------------------------------------------------------------------------------
- */
+/* --- Runs ------------------------------------------------------------------------------------- */
 static inline fnz_arrays *run_on(fnz_context *ctx, const fnz_program *p, const char *device,
                                  const fnz_arrays *inputs) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;

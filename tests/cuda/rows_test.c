@@ -57,8 +57,7 @@ static const struct {
     {"rms_norm(%x, $, %w, 1e-05)", LAST, OF_ONE, "f32 f64 bf16", NULL}};
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* --- A program ----------------------------------------------------------------------------------
- */
+/* --- A program -------------------------------------------------------------------------------- */
 /* Short rows, rows of a warp and of a block, around the sizes at which teams change. */
 static void draw_shape(draft *d, form f) {
   static const int sizes[] = {1, 2, 3, 4, 5, 31, 32, 33, 100, 257, 1023, 1024, 1025, 2500};

@@ -29,8 +29,7 @@ static fnz_program *read_text(fnz_context *ctx, const text *t) {
   return functional_of(ctx, traced);
 }
 
-/* --- Adam ---------------------------------------------------------------------------------------
- */
+/* --- Adam ------------------------------------------------------------------------------------- */
 static int size_of(int i) {
   static const int sizes[] = {64, 1000, 1001, 4096, 7, 5000, 1, 1024, 1025, 2};
   return sizes[i % 10];
@@ -173,8 +172,7 @@ START_TEST(an_optimizer_step_is_one_launch) {
 }
 END_TEST
 
-/* --- Layouts ------------------------------------------------------------------------------------
- */
+/* --- Layouts ---------------------------------------------------------------------------------- */
 /* Views of all kinds of an input, of three dtypes: dense and not, at odd places, of one element. */
 static void put_layouts(text *t) {
   static const char *const types[] = {"f32", "bf16", "f64"};

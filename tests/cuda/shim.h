@@ -58,8 +58,7 @@ static inline double __longlong_as_double(long long bits) {
   return v;
 }
 
-/* --- What the stand-in sets when it loads the library (standin_parts.h) -------------------------
- */
+/* --- What the stand-in sets when it loads the library (standin_parts.h) ----------------------- */
 struct standin_room {
   uint64_t low, size;
   unsigned char *data, *map;
@@ -84,8 +83,7 @@ standin_now_of standin_now;
 }
 static int64_t standin_thread, standin_threads;
 
-/* --- Device memory ------------------------------------------------------------------------------
- */
+/* --- Device memory ---------------------------------------------------------------------------- */
 /* So many bytes of the map at once; the bytes of a cell are aligned like the cell. */
 template <int bytes> struct standin_marks {
   unsigned char each[bytes];
@@ -152,8 +150,7 @@ template <class Cell> static inline void standin_store(void *at, Cell cell) {
     memcpy(to, &cell, sizeof cell);
 }
 
-/* --- Shared memory ------------------------------------------------------------------------------
- */
+/* --- Shared memory ---------------------------------------------------------------------------- */
 /* The last user of an element, and the number of barriers before that use. If a thread uses an
  * element that another one wrote, or writes one that another one used, a barrier must lie
  * between. */
@@ -219,8 +216,7 @@ template <class Cell, int count> struct standin_shared {
   }
 };
 
-/* --- Threads of a block -------------------------------------------------------------------------
- */
+/* --- Threads of a block ----------------------------------------------------------------------- */
 template <class Value>
 static inline Value standin_take(int site, unsigned mask, Value value, int from) {
   Value out = value;
@@ -257,8 +253,7 @@ static inline int standin_lane() {
                standin_lane() + (int)(by) > 31 ? standin_lane() : standin_lane() + (int)(by))
 #define __ballot_sync(mask, mine) standin_ballot(__COUNTER__, mask, mine)
 
-/* --- Words of prelude.cu ------------------------------------------------------------------------
- */
+/* --- Words of prelude.cu ---------------------------------------------------------------------- */
 #define FIRST                           standin_thread
 #define STEP                            standin_threads
 #define LOAD(type, address)             standin_load<type>(address)

@@ -128,8 +128,7 @@ static const struct example {
      {{"x", FNZ_F32, 4, {1, 2, 0, 6}}}},
 };
 
-/* --- Runs ---------------------------------------------------------------------------------------
- */
+/* --- Runs ------------------------------------------------------------------------------------- */
 static fnz_program *read_example(fnz_context *ctx, const struct example *e) {
   fnz_buffer text = {.data = NULL};
   fnz_program *p;
@@ -305,8 +304,7 @@ START_TEST(sizes_without_symbols_are_constants) {
 }
 END_TEST
 
-/* --- Values -------------------------------------------------------------------------------------
- */
+/* --- Values ----------------------------------------------------------------------------------- */
 /* The sum of two tensors of size rows; more calls come than there are programs kept. */
 static void add_rows(side *s, int64_t size) {
   static float cells[400 * 5];

@@ -64,8 +64,7 @@ static void has_numbers(device *d, uint64_t at, float factor, float more) {
     ck_assert_float_eq(y[i], factor * (float)i + more);
 }
 
-/* --- What lies with the CPU ---------------------------------------------------------------------
- */
+/* --- What lies with the CPU ------------------------------------------------------------------- */
 START_TEST(memory_of_the_cpu_is_refused_by_name) {
   device d;
   float x[COUNT] = {0}, y[COUNT];
@@ -116,8 +115,7 @@ START_TEST(arrays_are_the_cpus) {
 }
 END_TEST
 
-/* --- Results that stay --------------------------------------------------------------------------
- */
+/* --- Results that stay ------------------------------------------------------------------------ */
 static const char many_results[] =
     "fnz 1\nsymbol u0 = 99\nrange u0 0..100\nprogram(%x: f32[100])\n{\n"
     "  %y: f32[100] = mul.Tensor(%x, 2)\n" BY_CPU(
@@ -183,8 +181,7 @@ START_TEST(the_cpu_keeps_nothing_for_a_run_without_it) {
 }
 END_TEST
 
-/* --- State --------------------------------------------------------------------------------------
- */
+/* --- State ------------------------------------------------------------------------------------ */
 typedef struct stated {
   fnz_program *p;
   fnz_executable *exe;

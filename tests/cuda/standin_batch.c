@@ -113,8 +113,7 @@ bool standin_batch_take(const char *text, unsigned char **image, size_t *bytes) 
   return true;
 }
 
-/* --- Building -----------------------------------------------------------------------------------
- */
+/* --- Building --------------------------------------------------------------------------------- */
 /* A section of rows: the base of all of its rows, and the rows of the text. */
 typedef struct section {
   char name[16];
@@ -154,8 +153,7 @@ static bool read_section(const char *line, section *out) {
   return true;
 }
 
-/* --- Kernels that are there already -------------------------------------------------------------
- */
+/* --- Kernels that are there already ----------------------------------------------------------- */
 /* "KERNEL(k" or "BLOCKS(k": both names have as many letters. */
 static bool is_kernel(const char *line) {
   return strncmp(line, "KERNEL(k", 8) == 0 || strncmp(line, "BLOCKS(k", 8) == 0;

@@ -103,8 +103,7 @@ int cublasLtDestroy(void *handle) {
   return end(handle);
 }
 
-/* --- Descriptors --------------------------------------------------------------------------------
- */
+/* --- Descriptors ------------------------------------------------------------------------------ */
 static int set(void *field, size_t size, const void *value, size_t bytes) {
   if (size != bytes)
     return refuse();
@@ -186,8 +185,7 @@ int cublasLtMatmulPreferenceSetAttribute(void *of, int attribute, const void *va
              : INVALID_VALUE;
 }
 
-/* --- Requests ---------------------------------------------------------------------------------
- */
+/* --- Requests --------------------------------------------------------------------------------- */
 static size_t cell_of(int type) {
   return type == R_64F ? 8 : type == R_32F ? 4 : 2;
 }
@@ -235,8 +233,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *p, void *a, void *b, void
   return SUCCESS;
 }
 
-/* --- Computing ----------------------------------------------------------------------------------
- */
+/* --- Computing -------------------------------------------------------------------------------- */
 static double value(int type, const void *at, uint64_t i) {
   return type == R_64F   ? ((const double *)at)[i]
          : type == R_32F ? (double)((const float *)at)[i]

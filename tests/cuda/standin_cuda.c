@@ -100,8 +100,7 @@ int standin_enter(void) {
   return context_depth > 0 ? SUCCESS : INVALID_CONTEXT;
 }
 
-/* --- Memory -------------------------------------------------------------------------------------
- */
+/* --- Memory ----------------------------------------------------------------------------------- */
 int cuMemAlloc_v2(uint64_t *out, size_t bytes);
 int cuMemAlloc_v2(uint64_t *out, size_t bytes) {
   STANDIN_LOCKED;
@@ -129,8 +128,7 @@ int cuMemFree_v2(uint64_t at) {
   return SUCCESS;
 }
 
-/* --- Memory of the host for copies --------------------------------------------------------------
- */
+/* --- Memory of the host for copies ------------------------------------------------------------ */
 typedef struct pinned {
   struct pinned *next;
   size_t bytes;
@@ -196,8 +194,7 @@ int cuPointerGetAttributes(unsigned count, const int *attributes, void *const *o
   return standin_enter();
 }
 
-/* --- Modules: libraries that standin_nvrtc.c has built ------------------------------------------
- */
+/* --- Modules: libraries that standin_nvrtc.c has built ---------------------------------------- */
 bool standin_is_kernel(const standin_function *k) {
   for (const module *m = modules; m; m = m->next)
     for (const standin_function *own = m->kernels; own; own = own->next)
@@ -319,8 +316,7 @@ int cuModuleUnload(void *of) {
   return SUCCESS;
 }
 
-/* --- For libraries ------------------------------------------------------------------------------
- */
+/* --- For libraries ---------------------------------------------------------------------------- */
 void *standin_bytes(uint64_t at, size_t bytes, bool writes, const char *who) {
   return standin_memory_at(at, bytes, writes, who);
 }
@@ -329,8 +325,7 @@ void standin_refuse(const char *who, const char *what) {
   standin_fail("%s %s", who, what);
 }
 
-/* --- Devices ------------------------------------------------------------------------------------
- */
+/* --- Devices ---------------------------------------------------------------------------------- */
 static int devices(void) {
   const char *text = getenv("STANDIN_DEVICES");
   return text ? (int)strtol(text, NULL, 10) : 1;

@@ -97,8 +97,7 @@ int cudnnSetStream(void *handle, void *to) {
   return handle ? SUCCESS : BAD_PARAM;
 }
 
-/* --- Descriptors --------------------------------------------------------------------------------
- */
+/* --- Descriptors ------------------------------------------------------------------------------ */
 int cudnnCreateTensorDescriptor(void **out);
 int cudnnCreateTensorDescriptor(void **out) {
   return make(out, sizeof(tensor));
@@ -190,8 +189,7 @@ int cudnnSetConvolutionMathType(void *of, int math) {
   return math >= 0 && math <= 3 ? SUCCESS : BAD_PARAM;
 }
 
-/* --- Requests ---------------------------------------------------------------------------------
- */
+/* --- Requests --------------------------------------------------------------------------------- */
 /* `wide` is the tensor that the kernel moves over, `narrow` the result. */
 static bool fits(const tensor *wide, const tensor *weight, const tensor *narrow, const conv *c) {
   bool is = weight->is_weight && !wide->is_weight && !narrow->is_weight &&
@@ -250,8 +248,7 @@ int cudnnGetConvolutionBackwardFilterAlgorithm_v7(void *handle, void *x, void *y
   return handle ? choose(x, weight, y, c, wanted, count, out) : BAD_PARAM;
 }
 
-/* --- Computing ----------------------------------------------------------------------------------
- */
+/* --- Computing -------------------------------------------------------------------------------- */
 static size_t cell_of(int type) {
   return type == DOUBLE ? 8 : type == FLOAT ? 4 : 2;
 }

@@ -44,8 +44,7 @@ static int end(const void *graph) {
   return SUCCESS;
 }
 
-/* --- Capturing ----------------------------------------------------------------------------------
- */
+/* --- Capturing -------------------------------------------------------------------------------- */
 int cuStreamBeginCapture_v2(void *on, int mode);
 int cuStreamBeginCapture_v2(void *on, int mode) {
   STANDIN_LOCKED;
@@ -93,8 +92,7 @@ int cuStreamGetCaptureInfo_v2(void *on, int *status, uint64_t *id, void **graph,
   return standin_enter();
 }
 
-/* --- Made graphs --------------------------------------------------------------------------------
- */
+/* --- Made graphs ------------------------------------------------------------------------------ */
 static bool copy_jobs(const standin_job *from, standin_graph *to) {
   for (; from; from = from->next) {
     standin_job *j = standin_job_copy(from);

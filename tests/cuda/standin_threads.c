@@ -61,8 +61,7 @@ void standin_wrong(const char *what) {
   standin_fail("%s", what);
 }
 
-/* --- Stacks -------------------------------------------------------------------------------------
- */
+/* --- Stacks ----------------------------------------------------------------------------------- */
 UNSEEN static void jump_to(where *to, bool is_new) {
   if (is_new)
     setcontext(&to->context);
@@ -142,8 +141,7 @@ static void resume(unsigned k) {
   go(&scheduler, &t->at, is_new);
 }
 
-/* --- What threads wait for ----------------------------------------------------------------------
- */
+/* --- What threads wait for -------------------------------------------------------------------- */
 void standin_barrier(int site) {
   threads[current].site = site;
   give_way(AT_BARRIER);
@@ -216,8 +214,7 @@ static bool exchange_any(unsigned first) {
   return waits;
 }
 
-/* --- A block ------------------------------------------------------------------------------------
- */
+/* --- A block ---------------------------------------------------------------------------------- */
 static void run_warp(unsigned first, bool reverse) {
   unsigned lanes = nthreads - first < WARP ? nthreads - first : WARP;
   do {

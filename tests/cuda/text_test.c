@@ -33,8 +33,7 @@ static void fail(testing *t, const char *what) {
   t->failures++;
 }
 
-/* --- Groups -------------------------------------------------------------------------------------
- */
+/* --- Groups ----------------------------------------------------------------------------------- */
 /* A group in one of three ways: as it is, or its operands dense, over many elements, or as sets. */
 static fnz_status add_group(testing *t, fnzi_cuda_text *text, fnzi_cuda_group *g) {
   const int64_t many = ((int64_t)1 << 22) + 3;
@@ -125,8 +124,7 @@ static void add_moves(testing *t, fnzi_cuda_text *text) {
   }
 }
 
-/* --- Formulas and places ------------------------------------------------------------------------
- */
+/* --- Formulas and places ---------------------------------------------------------------------- */
 static void add_formulas(testing *t, fnzi_cuda_text *text) {
   static const char *const names[] = {
 #define FORMULA(name, values, file) #name,
@@ -188,8 +186,7 @@ static void add_pickings(testing *t, fnzi_cuda_text *text) {
     }
 }
 
-/* --- Compiling ----------------------------------------------------------------------------------
- */
+/* --- Compiling -------------------------------------------------------------------------------- */
 static void compile(testing *t, const fnzi_cuda_text *text, const char *what, int sm) {
   fnz_buffer source = {.data = NULL}, code = {.data = NULL};
   if (fnzi_cuda_text_write(t->ctx, text, &source) != FNZ_OK ||

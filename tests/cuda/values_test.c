@@ -8,8 +8,7 @@
 
 #include <pthread.h>
 
-/* --- Comparing ----------------------------------------------------------------------------------
- */
+/* --- Comparing -------------------------------------------------------------------------------- */
 /* All tensors have the same bits. */
 static void are_same(side *a, side *b, const char *line) {
   unsigned char x[CELLS], y[CELLS];
@@ -92,8 +91,7 @@ START_TEST(scripts_give_the_cpus_bits) {
 }
 END_TEST
 
-/* --- Devices ------------------------------------------------------------------------------------
- */
+/* --- Devices ---------------------------------------------------------------------------------- */
 START_TEST(devices_do_not_mix) {
   fnz_context *ctx = open_context();
   side cpu, gpu;
@@ -148,8 +146,7 @@ START_TEST(guards_nest) {
 }
 END_TEST
 
-/* --- The wrapper --------------------------------------------------------------------------------
- */
+/* --- The wrapper ------------------------------------------------------------------------------ */
 static void run_wrapper(fnz_context *ctx, side *s, unsigned char *out) {
   fnz_wrapper *wrapper;
   fnz_tensor *x, *v, *w;
@@ -184,8 +181,7 @@ START_TEST(the_wrapper_computes_there) {
 }
 END_TEST
 
-/* --- Failing ------------------------------------------------------------------------------------
- */
+/* --- Failing ---------------------------------------------------------------------------------- */
 START_TEST(places_out_of_bounds_are_refused) {
   fnz_context *ctx = open_context();
   side gpu;
@@ -287,8 +283,7 @@ START_TEST(no_allocation_is_taken_for_granted) {
 }
 END_TEST
 
-/* --- Kept programs ------------------------------------------------------------------------------
- */
+/* --- Kept programs ---------------------------------------------------------------------------- */
 START_TEST(the_oldest_programs_end) {
   fnz_context *ctx = open_context();
   side gpu;
@@ -310,8 +305,7 @@ START_TEST(the_oldest_programs_end) {
 }
 END_TEST
 
-/* --- Numbers ------------------------------------------------------------------------------------
- */
+/* --- Numbers ---------------------------------------------------------------------------------- */
 static size_t programs_of(const side *s) {
   const fnzi_krn_machine *m = s->backend->self;
   const fnzi_val *v = m->stock.elsewhere->self;
@@ -392,8 +386,7 @@ START_TEST(numbers_are_operands) {
 }
 END_TEST
 
-/* --- Threads ------------------------------------------------------------------------------------
- */
+/* --- Threads ---------------------------------------------------------------------------------- */
 static void *work(void *user) {
   char *failure = user;
   fnz_context *ctx;

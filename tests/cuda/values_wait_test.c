@@ -122,8 +122,7 @@ START_TEST(the_block_grows_when_nobody_works_in_it) {
 }
 END_TEST
 
-/* --- Steps of the CPU ---------------------------------------------------------------------------
- */
+/* --- Steps of the CPU ------------------------------------------------------------------------- */
 /* The CPU's calls come between calls without a wait, on their results, and in their order. */
 START_TEST(the_cpu_comes_in_its_turn) {
   static const char *const lines[] = {

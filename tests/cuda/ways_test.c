@@ -8,8 +8,7 @@
 #include "tests/cuda/near.h"
 #include "tests/help/variant_fixture.h"
 
-/* --- A program of calls -------------------------------------------------------------------------
- */
+/* --- A program of calls ----------------------------------------------------------------------- */
 enum { MOST_CALLS = 8 };
 
 typedef struct writer {
@@ -216,8 +215,7 @@ static void forget_program(writer *w) {
   fnz_buffer_free(w->ctx, &w->results);
 }
 
-/* --- Devices of steps -------------------------------------------------------------------------
- */
+/* --- Devices of steps ------------------------------------------------------------------------- */
 typedef struct tally {
   size_t wanted, operators, calls, kernels, on_device, failures;
 } tally;
@@ -386,8 +384,7 @@ START_TEST(calls_have_the_interpreters_bits) {
 }
 END_TEST
 
-/* --- All operators ------------------------------------------------------------------------------
- */
+/* --- All operators ---------------------------------------------------------------------------- */
 enum { WORDS = 5 };
 
 /* OPERATORS in the environment: they are printed. */

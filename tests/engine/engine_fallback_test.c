@@ -7,8 +7,7 @@
 
 static struct { bool order, plan; } wrong;
 
-/* --- What goes wrong -----------------------------------------------------------------------------
- */
+/* --- What goes wrong -------------------------------------------------------------------------- */
 fnz_status __real_fnzi_pln_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
                                    const fnz_program **out, fnzi_pln_order *order);
 fnz_status __wrap_fnzi_pln_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
@@ -46,8 +45,7 @@ fnz_status __wrap_fnzi_pln_make(fnz_context *ctx, const fnz_program *program,
   return FNZ_OK;
 }
 
-/* --- Runs ----------------------------------------------------------------------------------------
- */
+/* --- Runs ------------------------------------------------------------------------------------- */
 static const char text[] =
     "fnz 1\nprogram(%c: f32[4,4] buffer \"c\" persistent, %x: f32[4,4], %i: i64[1])\n{\n"
     "  %a: f32[4,4] = mul.Tensor(%x, %x)\n  %b: f32[4,4] = add.Tensor(%a, %x)\n"

@@ -173,8 +173,7 @@ START_TEST(large_values_stay) {
 }
 END_TEST
 
-/* --- Sizes --------------------------------------------------------------------------------------
- */
+/* --- Sizes ------------------------------------------------------------------------------------ */
 static void check_sized(const char *symbols, const char *x, const char *nodes, uint32_t count) {
   made m = made_of(read_sized(symbols, x, nodes));
   ck_assert_uint_eq(m.count, count);
@@ -258,8 +257,7 @@ START_TEST(what_the_state_holds_is_not_constant) {
 }
 END_TEST
 
-/* --- Weights in narrow types --------------------------------------------------------------------
- */
+/* --- Weights in narrow types ------------------------------------------------------------------ */
 enum { WIDE = 48, DEEP = 70, MOST_ROWS = 40 };
 
 /* A program of x, `rows` times DEEP of the type `dtype`, and of the bytes w, WIDE rows of DEEP. */

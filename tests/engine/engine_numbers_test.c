@@ -76,8 +76,7 @@ START_TEST(random_numbers_have_the_interpreters_bits) {
 }
 END_TEST
 
-/* --- A few -------------------------------------------------------------------------------------
- */
+/* --- A few ------------------------------------------------------------------------------------ */
 typedef struct setup {
   fnz_context *ctx;
   fnz_program *p;
@@ -239,8 +238,7 @@ START_TEST(sizes_of_data_are_numbers_too) {
 }
 END_TEST
 
-/* --- The checker ---------------------------------------------------------------------------------
- */
+/* --- The checker ------------------------------------------------------------------------------ */
 /* Kinds are given away; a node comes before its number. */
 START_TEST(the_checker_proves_kinds_and_numbers) {
   setup s = open_setup("fnz 1\nsymbol u0\nprogram(%x: f32[4], %n: i64[])\n{\n"
@@ -279,8 +277,7 @@ START_TEST(the_checker_proves_kinds_and_numbers) {
 }
 END_TEST
 
-/* --- Numbers that come out ----------------------------------------------------------------------
- */
+/* --- Numbers that come out -------------------------------------------------------------------- */
 static const char returned[] =
     "fnz 1\nsymbol s0 = 4\nrange s0 2..\nsymbol u0\nrange u0 ..\nsymbol z0\nsymbol b0\n"
     "program(%x: f32[{s0}], %c: i64[], %f: f64[], %p: bool[])\n{\n"

@@ -85,8 +85,7 @@ START_TEST(random_bodies_have_the_interpreters_bits) {
 }
 END_TEST
 
-/* --- Programs ------------------------------------------------------------------------------------
- */
+/* --- Programs --------------------------------------------------------------------------------- */
 typedef struct setup {
   fnz_context *ctx;
   fnz_program *p;
@@ -157,8 +156,7 @@ START_TEST(loops_that_never_end_must_end) {
 }
 END_TEST
 
-/* --- Memory --------------------------------------------------------------------------------------
- */
+/* --- Memory ----------------------------------------------------------------------------------- */
 static void *count_resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
   (void)old_bytes;
   ++*(size_t *)user;
@@ -218,8 +216,7 @@ START_TEST(a_run_with_bodies_allocates_nothing) {
 }
 END_TEST
 
-/* --- State ---------------------------------------------------------------------------------------
- */
+/* --- State ------------------------------------------------------------------------------------ */
 #define CACHE                                                                                      \
   "fnz 1\nweight \"c\": f32[4]\n"                                                                  \
   "program(%c: f32[4] buffer \"c\", %i: i64[3,1], %k: f32[1], %p: bool[])\n{\n"
@@ -308,8 +305,7 @@ START_TEST(a_branch_writes_the_state_in_place) {
 }
 END_TEST
 
-/* --- What is left to the interpreter -------------------------------------------------------------
- */
+/* --- What is left to the interpreter ---------------------------------------------------------- */
 static const char carries_a_number[] =
     "fnz 1\nprogram(%x: f32[4], %p: bool[])\n{\n"
     "  %y: f32[4] = higher_order.cond(%p, @yes, @no, [%x])\n"
@@ -389,8 +385,7 @@ START_TEST(bodies_that_assert_are_planned) {
 }
 END_TEST
 
-/* --- Sizes that data decide ----------------------------------------------------------------------
- */
+/* --- Sizes that data decide ------------------------------------------------------------------- */
 /* The slice shows a value whose memory another one takes; the state is written before the index is
  * looked at. */
 static const char sizes_by_data[] =
@@ -492,8 +487,7 @@ START_TEST(late_sizes_have_the_interpreters_bits) {
 }
 END_TEST
 
-/* --- Associative scans ---------------------------------------------------------------------------
- */
+/* --- Associative scans ------------------------------------------------------------------------ */
 /* A combination that is not symmetric, of rows and of columns, which have to be brought together.
  */
 START_TEST(associative_scans_of_all_lengths) {
@@ -528,8 +522,7 @@ START_TEST(associative_scans_of_all_lengths) {
 }
 END_TEST
 
-/* --- The checker ---------------------------------------------------------------------------------
- */
+/* --- The checker ------------------------------------------------------------------------------ */
 START_TEST(the_checker_proves_bodies_too) {
   setup s = open_setup(NULL, many);
   fnzi_pln_policy policy = {.state = true};

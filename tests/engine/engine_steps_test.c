@@ -12,8 +12,7 @@
 static const int64_t four[] = {4}, one_stride[] = {1};
 static const fnz_geometry row = {.dtype = FNZ_F32, .rank = 1, .sizes = four, .strides = one_stride};
 
-/* --- Recipes -------------------------------------------------------------------------------------
- */
+/* --- Recipes ---------------------------------------------------------------------------------- */
 /* Along columns, so that no group takes in all that it computes. */
 static const char similarity[] =
     "fnz 1\nprogram(%x: f32[2,2], %y: f32[2,2])\n{\n"
@@ -162,8 +161,7 @@ START_TEST(halves_of_complex_numbers_are_proved) {
 }
 END_TEST
 
-/* --- Inputs that must share no memory ------------------------------------------------------------
- */
+/* --- Inputs that must share no memory --------------------------------------------------------- */
 typedef struct pair {
   fnz_context *ctx;
   fnz_program *p;
@@ -236,8 +234,7 @@ START_TEST(guards_speak_of_their_own_inputs) {
 }
 END_TEST
 
-/* --- What is refused ----------------------------------------------------------------------------
- */
+/* --- What is refused -------------------------------------------------------------------------- */
 /* As a step of its own, in a group, as an item of a list. */
 START_TEST(operands_that_eager_does_not_cast_are_refused) {
   static const char *const bodies[] = {
@@ -271,8 +268,7 @@ START_TEST(operands_that_eager_does_not_cast_are_refused) {
 }
 END_TEST
 
-/* --- Outputs that show a state as it was ---------------------------------------------------------
- */
+/* --- Outputs that show a state as it was ------------------------------------------------------ */
 static const char by_number[] = "fnz 1\nsymbol u0 = 5\nweight \"c\": f32[4]\n"
                                 "program(%c: f32[4] buffer \"c\", %n: i64[])\n{\n"
                                 "  %u: sym{u0} = item(%n)\n  %old: f32[4] = clone(%c)\n"
@@ -411,8 +407,7 @@ START_TEST(late_results_of_a_branch_are_kept) {
 }
 END_TEST
 
-/* --- Weights that are kept -----------------------------------------------------------------------
- */
+/* --- Weights that are kept -------------------------------------------------------------------- */
 static size_t kept_count(const fnz_workspace *ws) {
   size_t count = 0;
   for (size_t i = 0; i < ws->bindings.count; i++)
@@ -513,8 +508,7 @@ START_TEST(kept_weights_may_be_replaced) {
 }
 END_TEST
 
-/* --- Memory --------------------------------------------------------------------------------------
- */
+/* --- Memory ----------------------------------------------------------------------------------- */
 typedef struct meter {
   size_t live, peak;
 } meter;

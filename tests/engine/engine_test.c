@@ -31,8 +31,7 @@ static fnz_context *open_context(void) {
 
 static const int64_t one_stride[1] = {1};
 
-/* --- All fixtures -------------------------------------------------------------------------------
- */
+/* --- All fixtures ----------------------------------------------------------------------------- */
 typedef struct tally {
   size_t programs, run, planned;
 } tally;
@@ -128,8 +127,7 @@ START_TEST(fixtures_without_a_plan_too) {
 }
 END_TEST
 
-/* --- A cache -------------------------------------------------------------------------------------
- */
+/* --- A cache ---------------------------------------------------------------------------------- */
 /* A step that puts one token of 64 floats into a cache of n. */
 static fnz_program *cache_program(fnz_context *ctx, int n) {
   char inputs[300];
@@ -263,8 +261,7 @@ START_TEST(what_was_written_before_is_taken_back) {
 }
 END_TEST
 
-/* --- Memory --------------------------------------------------------------------------------------
- */
+/* --- Memory ----------------------------------------------------------------------------------- */
 typedef struct counter {
   size_t calls;
 } counter;
@@ -328,8 +325,7 @@ START_TEST(weights_at_odd_addresses_are_read) {
 }
 END_TEST
 
-/* --- The check itself ---------------------------------------------------------------------------
- */
+/* --- The check itself ------------------------------------------------------------------------- */
 /* A buffer and a weight without data in the file are given: runs with arrays, memory and a state
  * take them, too. */
 static size_t runs_of_verify(fnz_context *ctx, const char *buffer, const char *weight) {

@@ -16,8 +16,7 @@ static fnz_context *own_context(void) {
   return ctx;
 }
 
-/* --- A state of each thread's own ----------------------------------------------------------------
- */
+/* --- A state of each thread's own ------------------------------------------------------------- */
 
 typedef struct writer {
   const fnz_executable *exe;
@@ -66,8 +65,7 @@ START_TEST(many_threads_run_one_executable) {
 }
 END_TEST
 
-/* --- Sizes of each run's own ---------------------------------------------------------------------
- */
+/* --- Sizes of each run's own ------------------------------------------------------------------ */
 enum { MOST = 40, WIDTH = 8, ROUNDS = 60 };
 
 /* A group, and a similarity that is computed by others. */

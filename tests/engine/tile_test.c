@@ -47,8 +47,7 @@ static void put(draft *d, const char *format, ...) {
   ck_assert(d->size < sizeof d->text);
 }
 
-/* --- Inputs: %i0 ..., and values computed from them before the group ---------------------------
- */
+/* --- Inputs: %i0 ..., and values computed from them before the group -------------------------- */
 enum { FULL, FULL_TOO, ROW, COLUMN, MATRIX, NUMBER, TURNED, GAPS, OVERLAPS, FORMS };
 
 /* Windows of OVERLAPS: the next row, and the second tile of a long one, begin at the same element.
@@ -111,8 +110,7 @@ static void put_view(draft *d, int k, int form, int type) {
     put(d, " = slice_copy.Tensor(%%i%d, 2, 0, %d, 2)\n", k, 2 * d->space[2]);
 }
 
-/* --- Nodes --------------------------------------------------------------------------------------
- */
+/* --- Nodes ------------------------------------------------------------------------------------ */
 typedef struct operand {
   char name[16];
   int type;
@@ -151,8 +149,7 @@ static operand draw_mask(draft *d) {
   return o;
 }
 
-/* --- Rows ---------------------------------------------------------------------------------------
- */
+/* --- Rows ------------------------------------------------------------------------------------- */
 static void put_whole(draft *d, int k, int dims) {
   static const char *const softmaxes[] = {"_softmax", "_log_softmax"};
   int norm = draw(d, 2);
@@ -308,8 +305,7 @@ static void draw_program(draft *d, uint64_t index) {
   put(d, "%%v%d, %%v%d\n}\n", last, d->inputs + draw(d, d->count - d->inputs));
 }
 
-/* --- Checks -------------------------------------------------------------------------------------
- */
+/* --- Checks ----------------------------------------------------------------------------------- */
 static uint64_t number_of(const char *name, uint64_t otherwise) {
   const char *text = getenv(name);
   return text ? strtoull(text, NULL, 10) : otherwise;

@@ -108,8 +108,7 @@ char *__wrap_strdup(const char *s) {
 }
 #endif
 
-/* --- one call ----------------------------------------------------------------------------------
- */
+/* --- one call --------------------------------------------------------------------------------- */
 enum { OUT_OF_MEMORY = 4, ROOM = 1 << 16, MOST_ARGS = 64, MOST_OF_SAMPLE = 40 };
 
 typedef struct sweep {

@@ -78,8 +78,7 @@ START_TEST(shared_storage_stays_shared) {
 }
 END_TEST
 
-/* --- single items -------------------------------------------------------------------------
- */
+/* --- single items ----------------------------------------------------------------------------- */
 static const struct {
   double value;
   size_t size;

@@ -47,8 +47,7 @@ static void check_refusal(fnz_status status, const char *class_name, const char 
 
 #define BODY(nodes) "program(%x: f32[4,3])\n{\n" nodes "\nreturn %x }\n"
 
-/* --- texts that are wrong -----------------------------------------------------------------------
- */
+/* --- texts that are wrong --------------------------------------------------------------------- */
 #define ZEROS "00000000000000000000000000000000000"
 #define OPEN  "[[[[[[[[[["
 #define ONES  "1,1,1,1,1,1,1,1,1,1,"
@@ -83,8 +82,7 @@ START_TEST(wrong_texts) {
 }
 END_TEST
 
-/* --- texts that are right -----------------------------------------------------------------------
- */
+/* --- texts that are right --------------------------------------------------------------------- */
 /* Read, it has `says` in its text, which reads back as the same. */
 static void check_reading(const char *file, const char *says) {
   bytes text = retold(file, FNZ_FORMAT_TEXT), again = retold(text.data, FNZ_FORMAT_TEXT);
@@ -115,8 +113,7 @@ START_TEST(right_texts) {
 }
 END_TEST
 
-/* --- what .pt2 files can and cannot say ---------------------------------------------------------
- */
+/* --- what .pt2 files can and cannot say ------------------------------------------------------- */
 #undef MADE
 #undef RIGHT
 #define RIGHT(...)
@@ -185,8 +182,7 @@ START_TEST(not_as_json) {
 }
 END_TEST
 
-/* --- a model that is changed in one place -------------------------------------------------------
- */
+/* --- a model that is changed in one place ----------------------------------------------------- */
 #undef CANNOT
 #undef EDIT
 #define CANNOT(...)
@@ -241,8 +237,7 @@ START_TEST(edited_models) {
 }
 END_TEST
 
-/* --- which form it is ---------------------------------------------------------------------------
- */
+/* --- which form it is ------------------------------------------------------------------------- */
 static const struct {
   const char *file, *class_name, *says; /* NULL: it is read */
 } forms[] = {

@@ -455,8 +455,7 @@ START_TEST(no_memory_anywhere) {
 }
 END_TEST
 
-/* --- several functions --------------------------------------------------------------------------
- */
+/* --- several functions ------------------------------------------------------------------------ */
 #define CACHE_OF(shape, at)                                                                        \
   "fnz 1\nweight \"kc\": f32[" shape "]\nprogram(\n  %b_kc: f32[" shape                            \
   "] buffer \"kc\",\n  %x: f32[2])\n{\n  %w: f32[2] = select.int(%b_kc, 0, " at                    \

@@ -193,8 +193,7 @@ static bool find_operands(mlir_reader *r, const char *s, const mlir_value **out,
   return true;
 }
 
-/* --- Operations with a result ------------------------------------------------------------------
- */
+/* --- Operations with a result ----------------------------------------------------------------- */
 static bool has(const char *s, const char *end, const char *word) {
   const char *found = strstr(s, word);
   return found && found < end;
@@ -361,8 +360,7 @@ static bool results(mlir_reader *r, const char *line, const char *end) {
   return true;
 }
 
-/* --- Lines without a result --------------------------------------------------------------------
- */
+/* --- Lines without a result ------------------------------------------------------------------- */
 /* "(s0 * 2 + 1, 3)" of the places in brackets: a multiple of one symbol, plus a number. */
 static bool shape_term(mlir_reader *r, const char **s, const mlir_value *const *of, int count,
                        int64_t *out) {

@@ -24,8 +24,7 @@ typedef struct trial {
 
 static mlir_reader reader;
 
-/* --- What the program says ---------------------------------------------------------------------
- */
+/* --- What the program says -------------------------------------------------------------------- */
 /* "%x", and "%$2.x" of the second body that was written out. NULL where no value, or several, have
  * the name. */
 static const fnzi_value *find_value(const fnz_program *p, const char *name, size_t size) {
@@ -149,8 +148,7 @@ static bool tensor(mlir_reader *r, void *user, const char *name, const char *op)
   return true;
 }
 
-/* --- Comparing ---------------------------------------------------------------------------------
- */
+/* --- Comparing -------------------------------------------------------------------------------- */
 /* Each number of the program that the text has. */
 static void compare(trial *t, const char *name) {
   for (size_t i = 0; i < reader.count; i++) {
@@ -291,8 +289,7 @@ START_TEST(fixtures_compute_their_expressions) {
 }
 END_TEST
 
-/* --- Random expressions ------------------------------------------------------------------------
- */
+/* --- Random expressions ----------------------------------------------------------------------- */
 static void try_random(uint64_t seed, trial *sum) {
   fnz_buffer source = {0}, text = {0};
   fnz_program *p;
@@ -321,8 +318,7 @@ START_TEST(random_expressions_are_computed) {
 }
 END_TEST
 
-/* --- Names -------------------------------------------------------------------------------------
- */
+/* --- Names ------------------------------------------------------------------------------------ */
 #define MLIR_VERSION(version)
 #define MLIR_OP(name) "torch." name,
 static const char *const registered[] = {
@@ -342,8 +338,7 @@ START_TEST(operations_are_registered) {
 }
 END_TEST
 
-/* --- The reader --------------------------------------------------------------------------------
- */
+/* --- The reader ------------------------------------------------------------------------------- */
 static const char head[] = "func.func @main(%n: !torch.int)\n"
                            "      attributes {torch.assume_strict_symbolic_shapes} {\n";
 

@@ -26,8 +26,7 @@ static void becomes(const char *from, const char *body) {
   fnz_program_destroy(read);
 }
 
-/* --- where they stand --------------------------------------------------------------------------
- */
+/* --- where they stand ------------------------------------------------------------------------- */
 START_TEST(conditions_on_inputs_come_first) {
   begin();
   becomes("fnz 1 symbol s0 = 3 symbol s1 = 4\n"
@@ -92,8 +91,7 @@ START_TEST(conditions_on_data_follow_it) {
 }
 END_TEST
 
-/* --- what they mean -----------------------------------------------------------------------------
- */
+/* --- what they mean --------------------------------------------------------------------------- */
 static fnz_status run_at(const fnz_program *p, int64_t rows, int64_t columns) {
   fnz_arrays *given, *got;
   fnz_backend *cpu;
@@ -109,8 +107,7 @@ static fnz_status run_at(const fnz_program *p, int64_t rows, int64_t columns) {
   return status;
 }
 
-/* --- what an exporter's guards say --------------------------------------------------------------
- */
+/* --- what an exporter's guards say ------------------------------------------------------------ */
 #define ROWS "L['x'].size()[0]"
 
 /* Guards of a size from 2 to 64: whether the range implies it already, and for others the last
@@ -230,8 +227,7 @@ START_TEST(what_is_read_back_keeps_to_them) {
 }
 END_TEST
 
-/* --- what no node can say -----------------------------------------------------------------------
- */
+/* --- what no node can say --------------------------------------------------------------------- */
 static void must_refuse(const char *text, const char *says) {
   fnz_program *p = read_text(text);
   fnz_buffer out = {0};

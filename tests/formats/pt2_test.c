@@ -505,8 +505,7 @@ START_TEST(no_memory_anywhere) {
 }
 END_TEST
 
-/* --- bytes that are handed over ------------------------------------------------------------------
- */
+/* --- bytes that are handed over --------------------------------------------------------------- */
 static fnz_status take_once(fnz_context *ctx, const void *user) {
   const bytes *file = user;
   fnz_program *p = NULL;

@@ -153,8 +153,7 @@ START_TEST(checksums) {
 }
 END_TEST
 
-/* --- programs as they were read -----------------------------------------------------------------
- */
+/* --- programs as they were read --------------------------------------------------------------- */
 static const char *const fixtures[] = {"alias_001.pt2",       "alias_003.pt2",
                                        "batchnorm_train.pt2", "cond_local_mutation.pt2",
                                        "dynamic_slices.pt2",  "kv_cache.pt2"};
@@ -278,8 +277,7 @@ START_TEST(data_is_aligned) {
 }
 END_TEST
 
-/* --- functional programs -------------------------------------------------------------------------
- */
+/* --- functional programs ---------------------------------------------------------------------- */
 START_TEST(the_signature_names_final_values) {
   begin();
   fnz_program *p = made_functional(read_fixture("batchnorm_train.pt2"));
@@ -560,8 +558,7 @@ START_TEST(arguments_are_said_or_refused) {
 }
 END_TEST
 
-/* --- other sources -------------------------------------------------------------------------------
- */
+/* --- other sources ---------------------------------------------------------------------------- */
 START_TEST(weights_from_cbor_make_an_archive) {
   begin();
   fnz_program *p = made_functional(read_fixture("batchnorm_train.pt2"));
@@ -732,8 +729,7 @@ START_TEST(wrapped_calls_are_read_again) {
 }
 END_TEST
 
-/* --- refusals ------------------------------------------------------------------------------------
- */
+/* --- refusals --------------------------------------------------------------------------------- */
 START_TEST(refusals) {
   begin();
   must_refuse(made_functional(read_text("fnz 1\nprogram(\n  %x: f32[2,3])\n{\n"
@@ -774,8 +770,7 @@ START_TEST(damaged_records_are_not_copied) {
 }
 END_TEST
 
-/* --- memory -------------------------------------------------------------------------------------
- */
+/* --- memory ----------------------------------------------------------------------------------- */
 static fnz_status convert(fnz_context *own, const void *user) {
   const bytes *file = user;
   fnz_program *p = NULL, *f = NULL;

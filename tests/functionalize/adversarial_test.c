@@ -27,8 +27,7 @@ static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
   return NULL;
 }
 
-/* --- programs -----------------------------------------------------------------------------------
- */
+/* --- programs --------------------------------------------------------------------------------- */
 typedef void maker(fnz_buffer *t, int n);
 
 #define ADD(t, ...) OK(ctx, fnzi_printf(ctx, t, __VA_ARGS__))

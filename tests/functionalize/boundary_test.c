@@ -362,8 +362,7 @@ START_TEST(swapped_inputs_are_saved_first) {
 }
 END_TEST
 
-/* --- guards ------------------------------------------------------------------------------------
- */
+/* --- guards ----------------------------------------------------------------------------------- */
 START_TEST(guards_are_there_where_they_matter) {
   begin();
   static const struct {
@@ -397,8 +396,7 @@ START_TEST(guards_are_there_where_they_matter) {
 }
 END_TEST
 
-/* --- refusals ----------------------------------------------------------------------------------
- */
+/* --- refusals --------------------------------------------------------------------------------- */
 START_TEST(bad_aliases_are_refused_with_a_place) {
   begin();
   static const struct {
@@ -544,8 +542,7 @@ START_TEST(options_that_do_not_exist) {
 }
 END_TEST
 
-/* --- damaged files -----------------------------------------------------------------------------
- */
+/* --- damaged files ---------------------------------------------------------------------------- */
 /* A program that is read after a byte has changed is written as it was read, and goes through the
  * pass. */
 static bool try_damaged(const fnz_buffer *bytes) {
@@ -590,8 +587,7 @@ START_TEST(damaged_signatures_are_refused_or_mean_something) {
 }
 END_TEST
 
-/* --- no memory ---------------------------------------------------------------------------------
- */
+/* --- no memory -------------------------------------------------------------------------------- */
 /* Windows over memory, as a caller of the library gives them. */
 START_TEST(declared_windows) {
   static const char text[] =

@@ -284,8 +284,7 @@ START_TEST(results_stay_the_same) {
 }
 END_TEST
 
-/* --- where nodes come from ---------------------------------------------------------------------
- */
+/* --- where nodes come from -------------------------------------------------------------------- */
 /* Both passes: the write through a view becomes silu, and that steps. */
 static const char written[] = "  %s: f32[2,3,2] stride(12,4,1) = slice.Tensor(%x, 2, 0, 2)\n"
                               "  %z: f32[2,3,2] stride(12,4,1) = silu_(%s)  at \"model.py:8\"\n"

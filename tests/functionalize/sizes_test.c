@@ -383,8 +383,7 @@ START_TEST(the_report_counts_choices_of_sizes) {
 }
 END_TEST
 
-/* --- assertions, and refusals ------------------------------------------------------------------
- */
+/* --- assertions, and refusals ----------------------------------------------------------------- */
 START_TEST(a_false_assertion_ends_the_run) {
   fnz_arrays *given, *got;
   void *data;

@@ -183,8 +183,7 @@ START_TEST(four_calls_are_those_of_eager) {
 }
 END_TEST
 
-/* --- in place ----------------------------------------------------------------------------------
- */
+/* --- in place --------------------------------------------------------------------------------- */
 #define CACHE                                                                                      \
   "fnz 1\nweight \"cache\": f32[64,4]\nprogram(\n  %b_cache: f32[64,4] buffer \"cache\",\n"        \
   "  %x: f32[1,4],\n  %at: i64[1])\n{\n"                                                           \
@@ -238,8 +237,7 @@ START_TEST(a_state_is_written_in_place) {
 }
 END_TEST
 
-/* --- one form ----------------------------------------------------------------------------------
- */
+/* --- one form --------------------------------------------------------------------------------- */
 START_TEST(equal_for_all_values_in_every_format) {
   static const fnz_format formats[] = {FNZ_FORMAT_CBOR, FNZ_FORMAT_TEXT, FNZ_FORMAT_PT2};
   begin();
@@ -283,8 +281,7 @@ START_TEST(outputs_in_the_memory_of_a_state) {
 }
 END_TEST
 
-/* --- inputs alone ------------------------------------------------------------------------------
- */
+/* --- inputs alone ----------------------------------------------------------------------------- */
 #define BOTH                                                                                       \
   "fnz 1\nweight \"a\": f32[2]\nprogram(\n  %x: f32[2],\n  %b_a: f32[2] buffer \"a\",\n"           \
   "  %y: f32[2])\n{\n  %c: f32[2] = add_.Tensor(%x, %b_a)\n"                                       \
@@ -341,8 +338,7 @@ START_TEST(inputs_are_held_and_buffers_stay) {
 }
 END_TEST
 
-/* --- what is wrong -----------------------------------------------------------------------------
- */
+/* --- what is wrong ---------------------------------------------------------------------------- */
 #define SWAPPED(first, second)                                                                     \
   "fnz 1\nprogram(\n  %x: f32[2],\n  %b_a: f32[2],\n  %b_b: f32[2])\n{\n"                          \
   "  %c: f32[2] = add.Tensor(%b_a, %x)\n  %d: f32[2] = mul.Tensor(%b_b, %x)\n"                     \

@@ -151,8 +151,7 @@ START_TEST(equal_for_all_values) {
 }
 END_TEST
 
-/* --- what a .pt2 file can say ------------------------------------------------------------------
- */
+/* --- what a .pt2 file can say ----------------------------------------------------------------- */
 /* PyTorch's run_decompositions() refuses memory that is written and listed twice: names that
  * nothing reads go, of windows too. */
 static void must_list_once(const char *name, const char *stays, const char *goes) {

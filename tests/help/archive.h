@@ -158,8 +158,7 @@ static inline void edit_record(record *r, const char *from, const char *to) {
   free(text);
 }
 
-/* --- finding our way in the bytes ---------------------------------------------------------
- */
+/* --- finding our way in the bytes ------------------------------------------------------------- */
 static inline size_t find_signature(bytes file, uint32_t signature, size_t nth) {
   for (size_t at = 0; at + 4 <= file.size; at++) {
     uint32_t there;

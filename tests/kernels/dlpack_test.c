@@ -129,8 +129,7 @@ START_TEST(what_does_not_fit_is_named) {
 }
 END_TEST
 
-/* --- Values -------------------------------------------------------------------------------------
- */
+/* --- Values ----------------------------------------------------------------------------------- */
 typedef struct theirs {
   DLManagedTensorVersioned tensor;
   float cells[6];

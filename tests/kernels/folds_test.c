@@ -9,8 +9,7 @@
 
 enum { ELEMENTS = 700, COLUMNS = 77 };
 
-/* --- One after the other, by the same rows -----------------------------------------------------
- */
+/* --- One after the other, by the same rows ---------------------------------------------------- */
 #define PLUS(a, x) ((int64_t)((uint64_t)(a) + (uint64_t)(x)))
 #define TIMES(a, x)                                                                                \
   _Generic((a), float                                                                              \

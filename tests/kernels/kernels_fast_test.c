@@ -39,8 +39,7 @@ static fnz_arg ints(const fnz_arg *items, uint32_t count) {
 }
 #define LIST2(a, b) ints((const fnz_arg[]){I(a), I(b)}, 2)
 
-/* --- Convolutions in parts ---------------------------------------------------------------------
- */
+/* --- Convolutions in parts -------------------------------------------------------------------- */
 enum { CHANNELS = 64, SIDE = 20, PLANE = SIDE * SIDE };
 
 static void convolve(int threads, int64_t batch, int64_t groups, float *out) {

@@ -195,8 +195,7 @@ static float dot(const float *a, const float *b, int64_t depth) {
   return lanes[0];
 }
 
-/* --- Whole rows --------------------------------------------------------------------------------
- */
+/* --- Whole rows ------------------------------------------------------------------------------- */
 enum { LONG = 3000 };
 
 /* Against sums in double: of numbers around `center`, `spread` apart, also where f32 is too narrow
@@ -320,8 +319,7 @@ START_TEST(greatest_side_by_side_see_each_window) {
 }
 END_TEST
 
-/* --- Products ----------------------------------------------------------------------------------
- */
+/* --- Products --------------------------------------------------------------------------------- */
 static float bf16_of(float x, uint16_t *out) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -402,8 +400,7 @@ START_TEST(steps_are_alike_in_all_sets) {
 }
 END_TEST
 
-/* --- Panels ------------------------------------------------------------------------------------
- */
+/* --- Panels ----------------------------------------------------------------------------------- */
 enum { TALL = 510, DEEP = 520, BROAD = 70, SPARE = 2 };
 
 /* A factor with gaps; its numbers as f32 too. */

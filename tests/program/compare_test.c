@@ -211,8 +211,7 @@ START_TEST(regions_are_looked_into) {
 }
 END_TEST
 
-/* --- tables -------------------------------------------------------------------------------------
- */
+/* --- tables ----------------------------------------------------------------------------------- */
 /* One argument of a call each, NULL: the same. */
 static const struct {
   const char *a, *b, *what;

@@ -353,8 +353,7 @@ START_TEST(the_comparison_takes_state_too) {
 }
 END_TEST
 
-/* --- Sizes of structures ------------------------------------------------------------------------
- */
+/* --- Sizes of structures ---------------------------------------------------------------------- */
 typedef fnz_status taking_fn(const fnz_program *p, size_t size);
 
 #define TAKES(name, type, made, end, call)                                                         \

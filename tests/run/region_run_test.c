@@ -23,8 +23,7 @@ static fnz_program *parse(const char *text) {
   return p;
 }
 
-/* --- Numbers -------------------------------------------------------------------------------------
- */
+/* --- Numbers ---------------------------------------------------------------------------------- */
 
 /* Every input gets 1, 2, 4, 8, ...; bools the first of `p`. */
 static fnz_arrays *inputs_of(const fnz_program *p, bool first_bool) {
@@ -215,8 +214,7 @@ START_TEST(only_own_values_are_given_away) {
 }
 END_TEST
 
-/* --- Memory --------------------------------------------------------------------------------------
- */
+/* --- Memory ----------------------------------------------------------------------------------- */
 
 static const struct {
   const char *text, *name;
@@ -297,8 +295,7 @@ START_TEST(functional_runs_refuse_writes_in_bodies) {
 }
 END_TEST
 
-/* --- Verification --------------------------------------------------------------------------------
- */
+/* --- Verification ----------------------------------------------------------------------------- */
 
 static const char nested[] =
     "fnz 1 program(%x: f32[2], %p: bool[], %q: bool[]) {\n"
@@ -361,8 +358,7 @@ START_TEST(both_interpreters_agree) {
 }
 END_TEST
 
-/* --- Refusals ------------------------------------------------------------------------------------
- */
+/* --- Refusals --------------------------------------------------------------------------------- */
 
 #define ONE(node, body)                                                                            \
   "fnz 1 program(%x: f32[3,2], %p: bool[], %q: bool[2], %s: f32[]) {\n%y: f32[3,2] = " node        \
@@ -454,8 +450,7 @@ START_TEST(what_cannot_be_run_is_refused) {
 }
 END_TEST
 
-/* --- Loops ---------------------------------------------------------------------------------------
- */
+/* --- Loops ------------------------------------------------------------------------------------ */
 
 #define COUNT_TO(n)                                                                                \
   "fnz 1 program(%x: f32[8]) {\n%i: f32[] = full([], 0.0)\n"                                       \
@@ -506,8 +501,7 @@ START_TEST(loops_end_at_a_limit) {
 }
 END_TEST
 
-/* --- Memory that runs out ------------------------------------------------------------------------
- */
+/* --- Memory that runs out --------------------------------------------------------------------- */
 
 static fnz_status verify_text(fnz_context *c, const void *text) {
   fnz_program *p = NULL;

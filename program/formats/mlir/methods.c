@@ -18,8 +18,7 @@ static bool is_written(const fnzi_mlir *w, uint32_t input) {
   return false;
 }
 
-/* --- the same or not ---------------------------------------------------------------------------
- */
+/* --- the same or not -------------------------------------------------------------------------- */
 static bool same_type(const fnzi_weight *a, const fnzi_weight *b) {
   return a->geometry->dtype == b->geometry->dtype && fnzi_same_sizes(a->geometry, b->geometry);
 }
@@ -41,8 +40,7 @@ static fnz_status differ(const fnzi_mlir *w, const fnzi_mlir *before, const fnzi
                    name, first);
 }
 
-/* --- names -------------------------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------------------------------------ */
 static fnz_status add(fnzi_mlir *w, uint32_t input, const char *key) {
   fnzi_mlir_module *m = w->module;
   w->weights[input] = (uint32_t)m->weights.count;

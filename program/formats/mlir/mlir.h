@@ -167,8 +167,7 @@ FNZ_MUST_CHECK fnz_status fnzi_mlir_convert(fnzi_mlir *w, const fnz_arg *arg, fn
                                             const char **out);
 fnzi_mlir_number fnzi_mlir_number_of(fnzi_mlir *w, const fnz_arg *arg);
 
-/* --- node.c, numbers.c, regions.c --------------------------------------------------------------
- */
+/* --- node.c, numbers.c, regions.c ------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_mlir_put_call(fnzi_mlir *w, const fnzi_node *n);
 FNZ_MUST_CHECK fnz_status fnzi_mlir_put_number(fnzi_mlir *w, const fnzi_node *n);
 /* Graph 0 with all bodies; the frame of graph 0 stays. */
@@ -188,8 +187,7 @@ static inline bool fnzi_mlir_is_argument(uint8_t role) {
 /* The output is a result of the function. */
 bool fnzi_mlir_is_result(const fnzi_mlir *w, uint32_t output);
 
-/* --- shapes.c, weights.c -----------------------------------------------------------------------
- */
+/* --- shapes.c, weights.c ---------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_mlir_put_shapes(fnzi_mlir *w, fnz_buffer *out);
 FNZ_MUST_CHECK fnz_status fnzi_mlir_put_globals(fnzi_mlir *w, fnz_buffer *out);
 /* "@name" of the weight of an input. */

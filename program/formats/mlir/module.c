@@ -214,8 +214,7 @@ static void end(fnzi_mlir *w) {
   fnzi_arena_free(&w->arena);
 }
 
-/* --- several functions -------------------------------------------------------------------------
- */
+/* --- several functions ------------------------------------------------------------------------ */
 /* Uses the functions of a module; `user` is passed on. */
 typedef fnz_status use(fnzi_mlir *all, size_t count, void *user);
 
