@@ -25,9 +25,7 @@ static bag_grad open_bags(fnzi_dec_steps *s) {
     b.bag = STEP(bucketize__Tensor, V(places), V(offsets), B(false), B(true));
     b.bag = STEP(sub__Scalar, V(b.bag), I(1));
   }
-  fnz_dtype dtype = fnzi_dec_array_dtype(b.grad);
-  if (dtype != FNZ_F16 && dtype != FNZ_BF16 && dtype != FNZ_F32 && dtype != FNZ_F64)
-    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "grad is %s; it must be of floats", fnzi_dtype(dtype)->name);
+  fnzi_dec_need_floats(s, "grad", fnzi_dec_array_dtype(b.grad));
   if (fnzi_dec_array_rank(b.grad) != 2 || fnzi_dec_array_rank(b.index) != 1)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "grad has %u dimensions, indices %u; they need 2 and 1",
                     fnzi_dec_array_rank(b.grad), fnzi_dec_array_rank(b.index));

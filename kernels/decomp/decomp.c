@@ -41,6 +41,12 @@ void fnzi_dec_refuse(fnzi_dec_steps *s, fnz_class kind, const char *format, ...)
   s->status = fnzi_krn_call_refuse(s->call, kind, "%s", text);
 }
 
+void fnzi_dec_need_floats(fnzi_dec_steps *s, const char *name, fnz_dtype dtype) {
+  if (!fnzi_is_float(dtype))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "%s is %s; it must be of floats", name,
+                    fnzi_dtype(dtype)->name);
+}
+
 static fnz_status keep(fnzi_dec_steps *s, fnzi_krn_array *a) {
   FNZI_PUSH(s->call->ctx, &s->made, a);
   return FNZ_OK;

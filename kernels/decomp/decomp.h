@@ -174,6 +174,8 @@ static inline int64_t fnzi_dec_array_numel(const fnzi_krn_array *a) {
 bool fnzi_dec_can_look(fnzi_dec_steps *s);
 /* The decomposition ends with this refusal, unless it has failed before. */
 void fnzi_dec_refuse(fnzi_dec_steps *s, fnz_class kind, const char *format, ...) FNZI_PRINTF(3, 4);
+/* The same for an argument that is not of floats. */
+void fnzi_dec_need_floats(fnzi_dec_steps *s, const char *name, fnz_dtype dtype);
 /* The same for a status. */
 static inline void fnzi_dec_status_note(fnzi_dec_steps *s, fnz_status status) {
   s->status = s->status == FNZ_OK ? status : s->status;

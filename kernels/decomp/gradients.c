@@ -166,12 +166,6 @@ DECOMP(layer_norm_backward) {
   give_wanted(s, 2, fnzi_dec_cast(s, gradients_summed(s, grad, dims, outer, false), kept));
 }
 
-static void refuse_integers(fnzi_dec_steps *s, const char *name, fnz_dtype dtype) {
-  if (dtype == FNZ_BOOL || fnzi_is_integer(dtype))
-    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "%s is %s; it must be of floats", name,
-                    fnzi_dtype(dtype)->name);
-}
-
 /* Arguments of a norm of channels, in the type that it computes in. */
 typedef struct channels {
   fnzi_krn_array *input, *grad, *mean, *rstd, *weight;
@@ -222,7 +216,7 @@ DECOMP(group_norm_backward) {
         "divide C, and input have N C HxW",
         (long long)groups, (long long)n, (long long)c, (long long)places,
         (long long)fnzi_dec_array_numel(input));
-  refuse_integers(s, "input", dtype);
+  fnzi_dec_need_floats(s, "input", dtype);
   if (s->status != FNZ_OK)
     return;
   int64_t each = c / groups;
@@ -314,7 +308,7 @@ DECOMP(batch_norm_backward) {
   if (!mean)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "train is %s, but %s is None; give it",
                     train ? "true" : "false", train ? "save_mean" : "running_mean");
-  refuse_integers(s, "input", dtype);
+  fnzi_dec_need_floats(s, "input", dtype);
   if (s->status != FNZ_OK)
     return;
   if (train) {

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-enum { OPERATORS = 990, CALLS = 40553, WIDER = 1008, NARROWER = 436, WHAT_BYTES = 400 };
+enum { OPERATORS = 990, CALLS = 40553, WIDER = 996, NARROWER = 436, WHAT_BYTES = 400 };
 
 typedef struct replay {
   variants v;
