@@ -192,11 +192,10 @@ FNZI_SHARED void fnzi_arena_reset(fnzi_arena *arena);
 /* Room for `bytes` at a multiple of 16 in the newest chunk, which is a new one. */
 FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_arena_more(fnzi_arena *arena, size_t bytes);
 
-/* count * size bytes, not initialised. Strings, of size 1, are packed; everything else is aligned.
- */
+/* count * size bytes at a multiple of 16, not initialised: bytes may be elements of any type. */
 FNZ_MUST_CHECK static inline fnz_status fnzi_arena_take(fnzi_arena *arena, size_t count,
                                                         size_t size, void **out) {
-  size_t bytes, align = size == 1 ? 1 : 16, start = (arena->used + align - 1) & ~(align - 1);
+  size_t bytes, start = (arena->used + 15) & ~(size_t)15;
   *out = NULL;
   if (!fnzi_mul_size(count, size, &bytes))
     bytes = SIZE_MAX;

@@ -115,26 +115,35 @@ fnz_status fnzi_arena_more(fnzi_arena *arena, size_t want) {
   return FNZ_OK;
 }
 
+/* Strings are packed, without fnzi_arena_take()'s gaps. */
+static fnz_status take_packed(fnzi_arena *arena, size_t bytes, char **out) {
+  if (!arena->chunks || bytes > arena->size - arena->used)
+    FNZ_TRY(fnzi_arena_more(arena, bytes));
+  *out = (char *)arena->chunks + arena->used;
+  arena->used += bytes;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_arena_string(fnzi_arena *arena, const char *s, size_t size, const char **out) {
-  void *p;
+  char *text;
   size_t bytes;
   if (!fnzi_add_size(size, 1, &bytes))
     return fnzi_no_memory(arena->ctx);
-  FNZ_TRY(fnzi_arena_alloc(arena, bytes, 1, &p));
+  FNZ_TRY(take_packed(arena, bytes, &text));
   if (size)
-    memcpy(p, s, size);
-  *out = p;
+    memcpy(text, s, size);
+  text[size] = 0;
+  *out = text;
   return FNZ_OK;
 }
 
 fnz_status fnzi_arena_dotted(fnzi_arena *arena, const char *a, const char *b, const char **out) {
   size_t first = strlen(a), second = strlen(b);
-  void *p;
-  FNZ_TRY(fnzi_arena_alloc(arena, first + second + 2, 1, &p));
-  char *text = p;
+  char *text;
+  FNZ_TRY(take_packed(arena, first + second + 2, &text));
   memcpy(text, a, first);
   text[first] = '.';
-  memcpy(text + first + 1, b, second);
+  memcpy(text + first + 1, b, second + 1);
   *out = text;
   return FNZ_OK;
 }
@@ -145,12 +154,12 @@ fnz_status fnzi_arena_format(fnzi_arena *arena, const char **out, const char *fo
   va_copy(again, args);
   int n = vsnprintf(NULL, 0, format, args);
   va_end(args);
-  void *p = NULL;
-  fnz_status status = fnzi_arena_alloc(arena, (size_t)n + 1, 1, &p);
+  char *text = NULL;
+  fnz_status status = take_packed(arena, (size_t)n + 1, &text);
   if (status == FNZ_OK)
-    vsnprintf(p, (size_t)n + 1, format, again);
+    vsnprintf(text, (size_t)n + 1, format, again);
   va_end(again);
-  *out = p;
+  *out = text;
   return status;
 }
 
