@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Runs `work` on the calling thread alone. Returns its status, or dnnl_out_of_memory when something
- * below it threw. */
+/* Runs `work` on the calling thread alone, which takes no signals meanwhile. Returns its status, or
+ * dnnl_out_of_memory when something below it threw. */
 dnnl_status_t fnzi_cpu_onednn_guard(dnnl_status_t (*work)(void *user), void *user);
 
 #ifdef __cplusplus
