@@ -1,6 +1,6 @@
-/* onednn.c - oneDNN, opened when a convolution or a product of bytes first calls it. Loading it,
- * with OpenCL's loader and others, would take a quarter of the start-up time, and few calls compute
- * either.
+/* onednn.c - oneDNN, opened when a convolution, a large product or one of bytes first calls it.
+ * Loading it, with OpenCL's loader and others, would take a quarter of the start-up time, and few
+ * calls compute any of these.
  *
  * The library's calls end here and go on to the functions of the same names there; a call of a
  * function that has no row is not linked. A build with FNZ_LATE_ONEDNN=OFF is linked with oneDNN
@@ -73,6 +73,10 @@
       (const_dnnl_primitive_t a, dnnl_stream_t b, int c, const dnnl_exec_arg_t *d), (a, b, c, d))  \
   ROW(dnnl_status_t, dnnl_primitive_destroy, (dnnl_primitive_t a), (a))                            \
   ROW(dnnl_cpu_isa_t, dnnl_get_effective_cpu_isa, (void), ())                                      \
+  ROW(dnnl_status_t, dnnl_sgemm,                                                                   \
+      (char a, char b, dnnl_dim_t c, dnnl_dim_t d, dnnl_dim_t e, float f, const float *g,          \
+       dnnl_dim_t h, const float *i, dnnl_dim_t j, float k, float *l, dnnl_dim_t m),               \
+      (a, b, c, d, e, f, g, h, i, j, k, l, m))                                                     \
   ROW(dnnl_status_t, dnnl_gemm_u8s8s32, PRODUCT_PARAMETERS(uint8_t),                               \
       (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q))                                         \
   ROW(dnnl_status_t, dnnl_gemm_s8s8s32, PRODUCT_PARAMETERS(int8_t),                                \
@@ -91,10 +95,10 @@ static functions opened;
 static void give_up(void) {
   enum { EXIT_IO = 3 };
   const char *said = dlerror();
-  fprintf(stderr,
-          "%sfnz: IO: oneDNN, which computes convolutions and products of bytes, cannot be opened: "
-          "%s\n",
-          isatty(STDERR_FILENO) ? "\r\033[K" : "", said ? said : "no reason is known");
+  fprintf(
+      stderr,
+      "%sfnz: IO: oneDNN, which computes convolutions and matrix products, cannot be opened: %s\n",
+      isatty(STDERR_FILENO) ? "\r\033[K" : "", said ? said : "no reason is known");
   _exit(EXIT_IO);
 }
 

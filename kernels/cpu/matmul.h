@@ -19,7 +19,7 @@ typedef struct fnzi_cpu_matrix {
  * the strides that eager has, never by where elements lie: an element that lies otherwise is summed
  * in the same order, slower. */
 typedef enum fnzi_cpu_order {
-  FNZI_ORDER_LIBRARY, /* OpenBLAS's: other dtypes, large products, and where there are no panels */
+  FNZI_ORDER_LIBRARY, /* a library's: other dtypes, large products, and where there are no panels */
   FNZI_ORDER_DOTS,    /* few rows, fnzi_row_dots() along both: the second factor lies transposed */
   FNZI_ORDER_STEPS,   /* few rows, one row of the second factor after the other */
   FNZI_ORDER_PANELS   /* fnzi_row_panels() */

@@ -51,7 +51,7 @@ with tempfile.TemporaryDirectory() as folder:
     code, said = call(*run)
     must(code == 0 and "27, 27" in said, f"exit {code}: {said}")
     code, said = call(*run, LD_PRELOAD=without)
-    must(code == 3 and said == "fnz: IO: oneDNN, which computes convolutions and products of bytes, cannot be opened: no such library\n",
+    must(code == 3 and said == "fnz: IO: oneDNN, which computes convolutions and matrix products, cannot be opened: no such library\n",
          f"without oneDNN: exit {code}: {said}")
     code, said = call("show", program, "--functional", LD_PRELOAD=without)
     must(code == 0 and "conv2d" in said, f"show without oneDNN: exit {code}: {said}")
