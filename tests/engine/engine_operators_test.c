@@ -6,14 +6,16 @@
 
 #include <stdio.h>
 
-/* NEVER: of so many the recording has no call that eager accepts. */
+/* NEVER: of so many the recording has no call that eager accepts. BY_BLAS: whether a matrix with
+ * NaN has a Cholesky factor is up to the loops that OpenBLAS has for the processor. */
 enum {
   OPERATORS = 990,
   NEVER = 13,
+  BY_BLAS = 2,
 #ifdef __aarch64__ /* a matrix with NaN has a Cholesky factor there */
-  RUN = 29874,
+  RUN = 29862,
 #else
-  RUN = 29917,
+  RUN = 29905,
 #endif
   WRONG_SHOWN = 20
 };
@@ -108,7 +110,8 @@ START_TEST(operators_have_the_interpreters_bits) {
          operators, never, t.calls, t.run, t.refused, t.skipped, t.wrong);
   ck_assert_uint_eq(operators, OPERATORS);
   ck_assert_uint_eq(never, NEVER);
-  ck_assert_uint_eq(t.run, RUN);
+  ck_assert_uint_ge(t.run, RUN - BY_BLAS);
+  ck_assert_uint_le(t.run, RUN);
   ck_assert_uint_eq(t.wrong, 0);
   scene_end(&t.s);
 }

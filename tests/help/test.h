@@ -5,6 +5,7 @@
 #include "base/base.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Check's own macro writes to a file at each assertion that holds, so that a report of a crash
@@ -36,8 +37,10 @@
 #define WITH_TRIALS(n)                                                                             \
   (&(fnz_verify_options){.size = sizeof(fnz_verify_options), .trials = (n), .allow_narrower = true})
 
-/* Runs a suite; the main function returns it. */
+/* Runs a suite; the main function returns it. Lines are written at once: a test that fails ends its
+ * process without. */
 static inline int run_all_of(Suite *suite) {
+  setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
   int failed = srunner_ntests_failed(runner);

@@ -196,7 +196,7 @@ static void replay_operator(replay *r, const fnzi_json *calls) {
       continue;
     replay_call(r, op, call);
     const fnzi_json *known = find_known(r, calls->key, number);
-    bool varies = known && fnzi_json_find(known, "by_compiler");
+    bool varies = known && fnzi_json_find(known, "varies");
     r->differs += known != NULL;
     if (varies || (known != NULL) == (r->what[0] != 0))
       continue;
