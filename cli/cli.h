@@ -617,7 +617,7 @@ void cli_color_choose(const char *when);
 const char *cli_color(FILE *to, cli_hue hue);
 
 /* --- Before main (main.c) ------------------------------------------------------------------ */
-void cli_start_no_threads(void);
+void cli_start_blas(void);
 
 /* --- Warnings (warn.c) --------------------------------------------------------------------- */
 /* Warns of each constant of call->program that call->functional writes; `path` has the program. */

@@ -96,14 +96,33 @@ def _candidates() -> list[str]:
     return [str(path) for path in found if path.is_file()] + [_NAME]
 
 
+def _blas_core() -> str:
+    """The loops of OpenBLAS for this processor, as cli/main.c chooses them; \"\" leaves the choice to OpenBLAS."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii") as file:
+            flags = next((set(line.split()) for line in file if line.startswith("flags")), set())
+    except (OSError, ValueError):
+        return ""
+    if flags >= {"avx512f", "avx512bw", "avx512dq", "avx512vl"}:
+        return "SkylakeX"
+    return "Haswell" if flags >= {"avx2", "fma"} else ""
+
+
 def _open() -> ctypes.CDLL:
     tried = _candidates()
-    problem = ""
-    for path in tried:
-        try:
-            return ctypes.CDLL(path)
-        except OSError as error:
-            problem = str(error)
+    problem, core = "", _blas_core()
+    chooses = core and "OPENBLAS_CORETYPE" not in os.environ
+    if chooses:
+        os.environ["OPENBLAS_CORETYPE"] = core  # which OpenBLAS reads when it is loaded
+    try:
+        for path in tried:
+            try:
+                return ctypes.CDLL(path)
+            except OSError as error:
+                problem = str(error)
+    finally:
+        if chooses:
+            del os.environ["OPENBLAS_CORETYPE"]
     raise ImportError(f"fnz: the library cannot be loaded ({problem}); install libfnz {_SHORT}, or set FNZ_LIBRARY to "
                       f"the path of {_NAME}")
 
