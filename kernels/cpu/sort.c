@@ -64,6 +64,12 @@ static fnzi_cpu_pair *merge_pairs(fnzi_cpu_pair *pairs, int64_t count) {
   return from;
 }
 
+enum {
+  SPARE = 29,        /* bits of a double that no smaller float has */
+  WORDS_FEW = 256,   /* fewer are merged */
+  WORDS_MANY = 8192, /* so many are worth a longer digit */
+  WORD_DIGIT = 11    /* bits of it */
+};
 enum { DIGIT_BITS = 8, DIGITS = 64 / DIGIT_BITS, DIGIT_VALUES = 1 << DIGIT_BITS };
 
 /* Keys count from the least one: so few digits differ. */
@@ -108,6 +114,14 @@ fnzi_cpu_pair *fnzi_cpu_sort_pairs(fnzi_cpu_pair *pairs, int64_t count) {
   return from;
 }
 
+static void sort_put(const sorting *s, int64_t from, int64_t to) {
+  const char *cell = s->cells + (size_t)from * s->cell;
+  if (s->cell == 4) /* memory is copied fastest by a size that the compiler knows */
+    memcpy(s->values + 4 * (size_t)to, cell, 4);
+  else
+    memcpy(s->values + (size_t)to * s->cell, cell, s->cell);
+}
+
 static void sort_put_row(const sorting *s, int64_t row, const fnzi_cpu_pair *pairs) {
   int64_t start = row / s->inner * s->count * s->inner + row % s->inner;
   int64_t out = row / s->inner * s->keep * s->inner + row % s->inner;
@@ -115,15 +129,129 @@ static void sort_put_row(const sorting *s, int64_t row, const fnzi_cpu_pair *pai
     if (s->places)
       s->places[out] = pairs[i].place;
     if (s->values)
-      memcpy(s->values + (size_t)out * s->cell,
-             s->cells + (size_t)(start + pairs[i].place * s->inner) * s->cell, s->cell);
+      sort_put(s, start + pairs[i].place * s->inner, out);
   }
+}
+
+/* --- Words -------------------------------------------------------------------------------- */
+/* A word has a key, counted from the least one, above a place. Equal keys differ in their places,
+ * so words are sorted without a thought of order. */
+static int bits_of(uint64_t x) {
+  int bits = 0;
+  for (; x; x >>= 1)
+    bits++;
+  return bits;
+}
+
+static void merge_any(const uint64_t *a, const uint64_t *b, const uint64_t *end, uint64_t *out) {
+  const uint64_t *a_end = b;
+  while (a < a_end && b < end)
+    *out++ = *b < *a ? *b++ : *a++;
+  while (a < a_end)
+    *out++ = *a++;
+  while (b < end)
+    *out++ = *b++;
+}
+
+/* Two runs of one length, from both ends: which one comes next is no branch. */
+static void merge_equal(const uint64_t *a, int64_t run, uint64_t *out) {
+  const uint64_t *b = a + run, *a_last = b - 1, *b_last = b + run - 1;
+  uint64_t *last = out + 2 * run - 1;
+  for (int64_t i = 0; i < run; i++) {
+    const bool takes_b = *b < *a, takes_a = *b_last < *a_last;
+    *out++ = *a ^ ((*a ^ *b) & (0 - (uint64_t)takes_b));
+    *last-- = *b_last ^ ((*a_last ^ *b_last) & (0 - (uint64_t)takes_a));
+    b += takes_b, a += !takes_b;
+    a_last -= takes_a, b_last -= !takes_a;
+  }
+}
+
+static uint64_t *merge_words(uint64_t *words, int64_t count) {
+  uint64_t *from = words, *to = words + count;
+  for (int64_t run = 1; run < count; run *= 2) {
+    int64_t at = 0;
+    for (; at + 2 * run <= count; at += 2 * run)
+      merge_equal(from + at, run, to + at);
+    merge_any(from + at, from + fnzi_cpu_least(at + run, count), from + count, to + at);
+    uint64_t *t = from;
+    from = to, to = t;
+  }
+  return from;
+}
+
+/* To where a digit of them says; returns false if all have the same one, and moves none. */
+static bool move_words(const uint64_t *from, uint64_t *to, int64_t count, int shift, int bits) {
+  int64_t places[1 << WORD_DIGIT], before = 0;
+  const uint64_t mask = ((uint64_t)1 << bits) - 1;
+  memset(places, 0, sizeof *places << bits);
+  for (int64_t i = 0; i < count; i++)
+    places[from[i] >> shift & mask]++;
+  if (places[from[0] >> shift & mask] == count)
+    return false;
+  for (uint64_t k = 0; k <= mask; k++) {
+    int64_t these = places[k];
+    places[k] = before;
+    before += these;
+  }
+  for (int64_t i = 0; i < count; i++)
+    to[places[from[i] >> shift & mask]++] = from[i];
+  return true;
+}
+
+/* Sorts by the `bits` of keys above `shift`, with as much room behind as there are words; returns
+ * where the result is. */
+static uint64_t *sort_words(uint64_t *words, int64_t count, int shift, int bits) {
+  uint64_t *from = words, *to = words + count;
+  if (count < WORDS_FEW)
+    return merge_words(words, count);
+  int most = count < WORDS_MANY ? WORD_DIGIT - 3 : WORD_DIGIT, passes = (bits + most - 1) / most;
+  for (int pass = 0, left = bits; pass < passes; pass++) {
+    int digit = (left + passes - pass - 1) / (passes - pass);
+    if (move_words(from, to, count, shift, digit)) {
+      uint64_t *t = from;
+      from = to, to = t;
+    }
+    shift += digit, left -= digit;
+  }
+  return from;
+}
+
+/* Sorts a row whose keys leave room for places; returns false if they do not. Keys of small floats
+ * have no use for the last bits of a double. */
+static bool sort_row_of_words(const sorting *s, int64_t row, uint64_t *words) {
+  const int64_t start = row / s->inner * s->count * s->inner + row % s->inner;
+  const int spare = s->real && s->dtype != FNZ_F64 ? SPARE : 0;
+  const int shift = bits_of((uint64_t)s->count - 1);
+  int64_t least = INT64_MAX, greatest = INT64_MIN;
+  for (int64_t i = 0; i < s->count; i++) {
+    const int64_t key = key_at(s, start + i * s->inner) >> spare;
+    least = key < least ? key : least;
+    greatest = key > greatest ? key : greatest;
+    words[i] = (uint64_t)key;
+  }
+  const int bits = bits_of((uint64_t)greatest - (uint64_t)least);
+  if (shift + bits > 64)
+    return false;
+  for (int64_t i = 0; i < s->count; i++)
+    words[i] = (words[i] - (uint64_t)least) << shift | (uint64_t)i;
+  words = sort_words(words, s->count, shift, bits);
+  int64_t out = row / s->inner * s->keep * s->inner + row % s->inner;
+  for (int64_t i = 0; i < s->count; i++, out += s->inner) {
+    const int64_t place = (int64_t)(words[i] & (((uint64_t)1 << shift) - 1));
+    if (s->places)
+      s->places[out] = place;
+    if (s->values)
+      sort_put(s, start + place * s->inner, out);
+  }
+  return true;
 }
 
 static void sort_row(const void *user, int64_t row, int lane) {
   const sorting *s = user;
   int64_t start = row / s->inner * s->count * s->inner + row % s->inner;
   fnzi_cpu_pair *pairs = s->scratch + 2 * (int64_t)lane * s->count;
+  if (!s->is_top && sort_row_of_words(s, row, (uint64_t *)(void *)pairs))
+    return;
   for (int64_t i = 0; i < s->count; i++)
     pairs[i] = (fnzi_cpu_pair){key_at(s, start + i * s->inner), i};
   if (s->is_top)
