@@ -226,6 +226,7 @@ static fnz_status make(builder *m) {
   KEEP(m, t->slots, t->nslots);
   KEEP(m, t->ins, t->nins);
   KEEP(m, t->lanes, t->nlanes);
+  FNZ_TRY(fnzi_tile_order(scratch, t));
   FNZ_TRY(fnzi_tile_chains_make(&m->b->arena, t));
   FNZ_TRY(fnzi_tile_arrange(m->ws->ctx, t, m->space));
   t->team = t->count > FNZI_TILE_PIECE ? m->calls[0].team : NULL;

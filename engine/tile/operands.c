@@ -57,18 +57,22 @@ fnz_status fnzi_tile_lane_add(builder *m, const fnzi_krn_array *array, uint16_t 
 }
 
 /* --- Instructions ----------------------------------------------------------------------------- */
+void fnzi_tile_ins_note(fnzi_tile_program *t, uint32_t i) {
+  const fnzi_tile_ins *ins = &t->ins[i];
+  for (uint32_t k = 0; k < ins->arity; k++)
+    t->slots[ins->in[k]].last = (int32_t)i;
+  for (uint32_t k = 0; k < (ins->row ? ins->row->results : 1u); k++) {
+    fnzi_tile_slot_info *out = &t->slots[ins->row ? ins->row->out[k] : ins->out];
+    out->first = (int32_t)i;
+    out->last = out->last < out->first ? out->first : out->last;
+  }
+}
+
 void fnzi_tile_ins_add(builder *m, fnzi_tile_ins ins) {
   fnzi_tile_program *t = m->tile;
-  int32_t index = (int32_t)t->nins;
-  for (uint32_t k = 0; k < ins.arity; k++)
-    t->slots[ins.in[k]].last = index;
-  for (uint32_t k = 0; k < (ins.row ? ins.row->results : 1u); k++) {
-    fnzi_tile_slot_info *out = &t->slots[ins.row ? ins.row->out[k] : ins.out];
-    out->first = index;
-    out->last = out->last < index ? index : out->last;
-  }
   ins.of_rows = !ins.row && t->slots[ins.out].of_rows;
-  t->ins[t->nins++] = ins;
+  t->ins[t->nins] = ins;
+  fnzi_tile_ins_note(t, t->nins++);
 }
 
 fnz_status fnzi_tile_convert_add(builder *m, uint16_t from, fnz_dtype dtype, const content *to,

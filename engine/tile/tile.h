@@ -3,6 +3,7 @@
  *
  *   build.c      nodes of a plan -> instructions over slots
  *   operands.c   their operands
+ *   order.c      instructions of rows -> those on elements next to each other
  *   chain.c      consecutive table rows -> chains
  *   registers.c  slots -> registers, and the iteration order of elements
  *   tile.c       runs a tile program
@@ -186,7 +187,11 @@ int64_t fnzi_tile_pieces(const fnzi_tile_program *tile);
 void fnzi_tile_run_pieces(const fnzi_tile_program *tile, unsigned char *registers, int64_t start,
                           int64_t end);
 
-/* Finds chains. Call after all instructions were added. */
+/* Writes down at an instruction's slots that it writes or reads them. Call in order. */
+void fnzi_tile_ins_note(fnzi_tile_program *tile, uint32_t i);
+/* Orders the instructions of a group with rows. Call after all instructions were added. */
+FNZ_MUST_CHECK fnz_status fnzi_tile_order(fnzi_arena *scratch, fnzi_tile_program *tile);
+/* Finds chains. Call after the instructions are in order. */
 FNZ_MUST_CHECK fnz_status fnzi_tile_chains_make(fnzi_arena *arena, fnzi_tile_program *tile);
 /* Chooses the iteration order of `space` and allocates registers. Call after the strides of lanes
  * are set. */
