@@ -71,13 +71,14 @@ DECOMP(weight_norm_interface) {
   fnzi_dec_result_give(s, norm);
 }
 
-/* w = g v / n: of v it is g / n (dw - v (dw . v) / n^2), of g it is (dw . v) / n. */
+/* w = g v / n: of g it is (dw . v) / n, and of v it is s dw - v s (dw . v) / n^2 with s = g / n. */
 DECOMP(weight_norm_backward) {
   fnzi_krn_array *v = fnzi_dec_given_array(s, "saved_v"), *g = fnzi_dec_given_array(s, "saved_g");
   int64_t dim = outer_dim(s, v);
   fnz_dtype dtype = fnzi_dec_array_dtype(v), kept = dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
   fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_w"), kept);
   fnzi_krn_array *norms = fnzi_dec_cast(s, fnzi_dec_given_array(s, "saved_norms"), kept);
+  fnzi_krn_array *scale = DIV(fnzi_dec_cast(s, g, kept), norms);
   v = fnzi_dec_cast(s, v, kept);
   /* All dimensions but `dim` are summed. */
   fnzi_krn_array *products = MUL(grad, v);
@@ -90,9 +91,8 @@ DECOMP(weight_norm_backward) {
       others ? STEP(sum__dim_IntList, V(products), fnzi_dec_ints(s, dims, others), B(true))
              : products;
   /* All numbers of rows first, so that the elements are computed at one go. */
-  fnzi_krn_array *along = DIV(sums, norms), *scale = DIV(fnzi_dec_cast(s, g, kept), norms);
-  fnzi_krn_array *straight = SUB(grad, DIV(MUL(v, along), norms));
-  fnzi_krn_array *of_v = MUL(scale, straight);
+  fnzi_krn_array *along = DIV(sums, norms), *bend = DIV(MUL(scale, along), norms);
+  fnzi_krn_array *of_v = SUB(MUL(scale, grad), MUL(bend, v));
   fnzi_dec_result_give(s, fnzi_dec_cast(s, of_v, dtype));
   fnzi_dec_result_give(s, fnzi_dec_cast(s, along, fnzi_dec_array_dtype(g)));
 }
