@@ -76,11 +76,33 @@ fnz_status fnzi_kernel_upsample_cubic_backward(fnzi_krn_call *call) {
 }
 
 /* --- At given places --------------------------------------------------------------------- */
+enum { SPOTS = 1024 };
+
+/* An element that a place reads: how much it counts, and how that moves with each dimension. */
+typedef struct touch {
+  int64_t at;
+  double weight, rise[3];
+} touch;
+
+/* A place found once for all channels: it reads elements up to `end`, from the end of the place
+ * before it on. `moved` is what flows back to it. */
+typedef struct place {
+  const touch *end;
+  double slopes[3], moved[3];
+} place;
+
+typedef struct block {
+  int64_t count;
+  place *places; /* up to SPOTS */
+  touch *touches, *next;
+} block;
+
 typedef struct gathering {
   sampler s;
   int64_t area; /* elements of a plane of the input */
-  const double *grad, *x, *grid;
+  fnzi_cpu_reals grad, x, grid;
   double *of_x, *of_grid; /* of_x: NULL if not needed */
+  block *blocks;          /* for each thread */
 } gathering;
 
 /* A place along one dimension, and how it moves with the number of the grid. */
@@ -114,18 +136,23 @@ static bool find_element(const sampler *s, const double *at, int64_t *out) {
   return true;
 }
 
-/* The element counts with `weight`, which moves with each dimension as `rise` says. */
-static void add_element(const gathering *o, int64_t at, double g, double weight, const double *rise,
-                        double *of_spots) {
-  if (o->of_x)
-    o->of_x[at] += g * weight;
-  for (int64_t d = 0; d < o->s.spatial; d++)
-    of_spots[d] += g * o->x[at] * rise[d];
+/* The place reads one element more, unless it is beyond the image. */
+static void add_touch(const sampler *s, block *b, const double *at, double weight,
+                      const double *rise) {
+  if (!find_element(s, at, &b->next->at))
+    return;
+  b->next->weight = weight;
+  for (int64_t d = 0; d < s->spatial; d++)
+    b->next->rise[d] = rise[d];
+  b->next++;
 }
 
-static void add_linear(const gathering *o, int64_t plane, double g, const moving *spots,
-                       double *of_spots) {
-  int64_t spatial = o->s.spatial, element;
+static int64_t most_touches(const sampler *s) {
+  return s->mode == BICUBIC ? 16 : s->mode == NEAREST ? 1 : (int64_t)1 << s->spatial;
+}
+
+static void touch_linear(const sampler *s, const moving *spots, block *b) {
+  int64_t spatial = s->spatial;
   for (int corner = 0; corner < 1 << spatial; corner++) {
     double at[3], share[3], rise[3], weight = 1;
     for (int64_t d = 0; d < spatial; d++) {
@@ -139,18 +166,15 @@ static void add_linear(const gathering *o, int64_t plane, double g, const moving
     for (int64_t d = 0; d < spatial; d++)
       for (int64_t other = 0; other < spatial; other++)
         rise[d] *= other == d ? 1 : share[other];
-    if (find_element(&o->s, at, &element))
-      add_element(o, plane * o->area + element, g, weight, rise, of_spots);
+    add_touch(s, b, at, weight, rise);
   }
 }
 
-static void add_nearest(const gathering *o, int64_t plane, double g, const moving *spots) {
-  double at[3], none[3] = {0}, unmoved[3] = {0};
-  int64_t element;
-  for (int64_t d = 0; d < o->s.spatial; d++)
+static void touch_nearest(const sampler *s, const moving *spots, block *b) {
+  double at[3], rise[3] = {0};
+  for (int64_t d = 0; d < s->spatial; d++)
     at[d] = rint(spots[d].at);
-  if (find_element(&o->s, at, &element))
-    add_element(o, plane * o->area + element, g, 1, none, unmoved);
+  add_touch(s, b, at, 1, rise);
 }
 
 /* How the weights of cubic_weights() change with t. */
@@ -163,60 +187,110 @@ static void cubic_slopes(double t, double *out) {
   }
 }
 
-static void add_cubic(const gathering *o, int64_t plane, double g, const moving *spots,
-                      double *of_spots) {
+static void touch_cubic(const sampler *s, const moving *spots, block *b) {
   double weights[2][4], slopes[2][4];
-  int64_t element;
   for (int d = 0; d < 2; d++) {
     double t = spots[d].at - floor(spots[d].at);
-    cubic_weights(o->s.wide, t, weights[d]);
+    cubic_weights(s->wide, t, weights[d]);
     cubic_slopes(t, slopes[d]);
   }
   for (int i = 0; i < 4; i++)
     for (int k = 0; k < 4; k++) {
-      const double at[] = {inside(&o->s, floor(spots[0].at) - 1 + i, o->s.in[0]),
-                           inside(&o->s, floor(spots[1].at) - 1 + k, o->s.in[1])};
+      const double at[] = {inside(s, floor(spots[0].at) - 1 + i, s->in[0]),
+                           inside(s, floor(spots[1].at) - 1 + k, s->in[1])};
       const double rise[] = {slopes[0][i] * weights[1][k], weights[0][i] * slopes[1][k]};
-      if (find_element(&o->s, at, &element))
-        add_element(o, plane * o->area + element, g, weights[0][i] * weights[1][k], rise, of_spots);
+      add_touch(s, b, at, weights[0][i] * weights[1][k], rise);
     }
 }
 
-/* The grid says x first, images have it last. */
-static void gather_place(const gathering *o, int64_t image, int64_t place) {
+/* Adds the place whose numbers begin at `numbers` of the grid, which says x first; images have it
+ * last. */
+static void add_place(const gathering *o, int64_t numbers, block *b) {
   const sampler *s = &o->s;
-  int64_t numbers = (image * s->count + place) * s->spatial;
-  double of_spots[3] = {0};
+  place *p = &b->places[b->count++];
   moving spots[3];
   for (int64_t d = 0; d < s->spatial; d++) {
     const int64_t size = s->in[d];
     double half = (double)(s->align ? size - 1 : size) / 2;
-    double x = element_of(s, o->grid[numbers + s->spatial - 1 - d], size);
+    double x = element_of(s, fnzi_cpu_real_at(&o->grid, numbers + s->spatial - 1 - d), size);
     spots[d] = s->mode == BICUBIC ? (moving){x, half}
                                   : (moving){inside(s, x, size), half * slope_inside(s, x, size)};
+    p->slopes[d] = spots[d].slope;
+    p->moved[d] = 0;
   }
-  for (int64_t c = 0; c < s->channels; c++) {
-    int64_t plane = image * s->channels + c;
-    double g = o->grad[plane * s->count + place];
-    if (s->mode == BICUBIC)
-      add_cubic(o, plane, g, spots, of_spots);
-    else if (s->mode == NEAREST)
-      add_nearest(o, plane, g, spots);
+  if (s->mode == BICUBIC)
+    touch_cubic(s, spots, b);
+  else if (s->mode == NEAREST)
+    touch_nearest(s, spots, b);
+  else
+    touch_linear(s, spots, b);
+  p->end = b->next;
+}
+
+/* Gives one channel back to elements and to places. Loops read these pointers once. */
+#define FLOW_BACK(name, T, dimensions)                                                             \
+  static void flow_##name(const block *b, const T *grad, const T *x, double *of_x) {               \
+    const touch *t = b->touches;                                                                   \
+    for (place *p = b->places; p < b->places + b->count; p++) {                                    \
+      double g = (double)*grad++, moved[] = {p->moved[0], p->moved[1], p->moved[2]};               \
+      for (const touch *end = p->end; t < end; t++) {                                              \
+        double change = g * (double)x[t->at];                                                      \
+        if (of_x)                                                                                  \
+          of_x[t->at] += g * t->weight;                                                            \
+        for (int d = 0; d < dimensions; d++)                                                       \
+          moved[d] += change * t->rise[d];                                                         \
+      }                                                                                            \
+      for (int d = 0; d < dimensions; d++)                                                         \
+        p->moved[d] = moved[d];                                                                    \
+    }                                                                                              \
+  }
+FLOW_BACK(floats, float, 2)
+FLOW_BACK(float_volumes, float, 3)
+FLOW_BACK(doubles, double, 2)
+FLOW_BACK(double_volumes, double, 3)
+
+static void gather_block(const gathering *o, block *b, int64_t image, int64_t first) {
+  const sampler *s = &o->s;
+  const int64_t end = s->count - first < SPOTS ? s->count : first + SPOTS;
+  const int64_t numbers = (image * s->count + first) * s->spatial;
+  b->count = 0, b->next = b->touches;
+  for (int64_t i = first; i < end; i++)
+    add_place(o, numbers + (i - first) * s->spatial, b);
+  for (int64_t plane = image * s->channels; plane < (image + 1) * s->channels; plane++) {
+    int64_t from = plane * s->count + first, begin = plane * o->area;
+    double *of_x = o->of_x ? o->of_x + begin : NULL;
+    if (o->x.f)
+      (s->spatial == 2 ? flow_floats : flow_float_volumes)(b, o->grad.f + from, o->x.f + begin,
+                                                           of_x);
     else
-      add_linear(o, plane, g, spots, of_spots);
+      (s->spatial == 2 ? flow_doubles : flow_double_volumes)(b, o->grad.d + from, o->x.d + begin,
+                                                             of_x);
   }
-  for (int64_t d = 0; d < s->spatial; d++)
-    o->of_grid[numbers + s->spatial - 1 - d] = of_spots[d] * spots[d].slope;
+  /* The nearest element stays the same while a place moves. */
+  for (int64_t i = 0; i < b->count; i++)
+    for (int64_t d = 0; d < s->spatial; d++)
+      o->of_grid[numbers + (i + 1) * s->spatial - 1 - d] =
+          (s->mode == NEAREST ? 0 : b->places[i].moved[d]) * b->places[i].slopes[d];
 }
 
 static void gather_image(const void *user, int64_t image, int lane) {
   const gathering *o = user;
   int64_t each = o->s.channels * o->area;
-  (void)lane;
   if (o->of_x)
     memset(o->of_x + image * each, 0, (size_t)each * sizeof *o->of_x);
-  for (int64_t place = 0; place < o->s.count; place++)
-    gather_place(o, image, place);
+  for (int64_t first = 0; first < o->s.count; first += SPOTS)
+    gather_block(o, &o->blocks[lane], image, first);
+}
+
+static fnz_status resample_backward_blocks(fnzi_krn_call *call, gathering *o) {
+  const int lanes = fnzi_cpu_lanes(call);
+  const int64_t spots = o->s.count < SPOTS ? o->s.count : SPOTS;
+  FNZI_NEW(&call->scratch, lanes, &o->blocks);
+  for (block *b = o->blocks; b < o->blocks + lanes; b++) {
+    FNZI_NEW(&call->scratch, spots, &b->places);
+    FNZI_NEW(&call->scratch, spots * most_touches(&o->s), &b->touches);
+  }
+  return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_grid_sampler_backward(fnzi_krn_call *call) {
@@ -229,7 +303,7 @@ fnz_status fnzi_kernel_grid_sampler_backward(fnzi_krn_call *call) {
                        .count = 1,
                        .spatial = x->rank - 2},
                  .area = 1};
-  const void *from[3];
+  fnzi_cpu_reals *const from[] = {&o.grad, &o.x, &o.grid};
   void *of_x = NULL, *of_grid;
   for (uint32_t d = 2; d < x->rank; d++) {
     o.s.in[d - 2] = x->sizes[d];
@@ -237,12 +311,13 @@ fnz_status fnzi_kernel_grid_sampler_backward(fnzi_krn_call *call) {
     o.s.count *= grid->sizes[d - 1];
   }
   for (size_t i = 0; i < 3; i++)
-    FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, i), FNZ_F64, &from[i]));
+    FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, i), fnzi_cpu_real_dtype(x->dtype),
+                                from[i]));
   if (call->outputs[0])
     FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &of_x));
   FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_F64, &of_grid));
-  o.grad = from[0], o.x = from[1], o.grid = from[2];
   o.of_x = of_x, o.of_grid = of_grid;
+  FNZ_TRY(resample_backward_blocks(call, &o));
   fnzi_cpu_rows_each(call, x->sizes[0], gather_image, &o);
   return FNZ_OK;
 }
