@@ -200,15 +200,6 @@ typedef struct sampling {
   fnzi_cpu_reals_out y;
 } sampling;
 
-/* A plane is one channel of one volume. */
-static void sample_volumes(const void *user, int64_t plane, int lane) {
-  const sampling *o = user;
-  int64_t at = plane * o->s.count, end = at + o->s.count;
-  (void)lane;
-  for (; at < end; at++)
-    fnzi_cpu_real_put(&o->y, at, sample_at(&o->s, &o->x, &o->grid, at));
-}
-
 enum { SPOTS = 64 }; /* found once for all channels */
 
 static int64_t resample_blocks_of(const sampler *s) {
@@ -259,15 +250,10 @@ static void sum_channels(const sampling *o, const spot *spots, int64_t count, in
   }
 }
 
-/* A block is SPOTS places of one image, the last one fewer. */
-static void sample_images(const void *user, int64_t block, int lane) {
-  const sampling *o = user;
+static void sum_images(const sampling *o, int64_t image, int64_t first, int64_t count) {
   const sampler *s = &o->s;
-  int64_t image = block / resample_blocks_of(s), first = block % resample_blocks_of(s) * SPOTS;
-  int64_t count = s->count - first < SPOTS ? s->count - first : SPOTS;
   double place[3];
   spot spots[SPOTS];
-  (void)lane;
   for (int64_t i = 0; i < count; i++) {
     grid_place(s, &o->grid, image * s->count + first + i, place);
     find_spot(s, place[0], place[1], &spots[i]);
@@ -277,6 +263,36 @@ static void sample_images(const void *user, int64_t block, int lane) {
     sum_channels(o, spots, count, plane * area, plane * s->count + first);
   for (; plane < end; plane++)
     sum_spots(o, spots, count, plane * area, plane * s->count + first);
+}
+
+static void sum_volumes(const sampling *o, int64_t image, int64_t first, int64_t count) {
+  const sampler *s = &o->s;
+  const fnzi_cpu_reals x = o->x;
+  const fnzi_cpu_reals_out y = o->y;
+  double place[3];
+  corners found[SPOTS];
+  for (int64_t i = 0; i < count; i++) {
+    grid_place(s, &o->grid, image * s->count + first + i, place);
+    find_corners(s, place, &found[i]);
+  }
+  int64_t plane = image * s->channels, end = plane + s->channels;
+  for (; plane < end; plane++)
+    for (int64_t i = 0; i < count; i++)
+      fnzi_cpu_real_put(&y, plane * s->count + first + i,
+                        sum_corners(&found[i], &x, plane * s->in[0] * s->in[1] * s->in[2]));
+}
+
+/* A block is SPOTS places of one image or volume, the last one fewer. */
+static void sample_block(const void *user, int64_t block, int lane) {
+  const sampling *o = user;
+  const sampler *s = &o->s;
+  int64_t image = block / resample_blocks_of(s), first = block % resample_blocks_of(s) * SPOTS;
+  int64_t count = s->count - first < SPOTS ? s->count - first : SPOTS;
+  (void)lane;
+  if (s->spatial == 3)
+    sum_volumes(o, image, first, count);
+  else
+    sum_images(o, image, first, count);
 }
 
 /* Images or volumes, as the shape rule let through. */
@@ -306,9 +322,7 @@ fnz_status fnzi_kernel_grid_sampler(fnzi_krn_call *call) {
     fnzi_cpu_record_integers(&t, &o.s, sizeof o.s);
     return fnzi_cpu_record(call, &t, "sampled", count);
   }
-  if (o.s.spatial == 3)
-    fnzi_cpu_rows_each(call, out->sizes[0] * out->sizes[1], sample_volumes, &o);
-  else if (o.s.count)
-    fnzi_cpu_rows_each(call, out->sizes[0] * resample_blocks_of(&o.s), sample_images, &o);
+  if (o.s.count)
+    fnzi_cpu_rows_each(call, out->sizes[0] * resample_blocks_of(&o.s), sample_block, &o);
   return FNZ_OK;
 }

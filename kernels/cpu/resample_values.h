@@ -212,36 +212,50 @@ VALUE double sum_spot(const spot *p, const fnzi_cpu_reals *in, int64_t plane) {
   return p->side == 2 ? sum_linear(p, in, plane) : sum_cubic(p, in, plane);
 }
 
-VALUE double voxel_at(const sampler *s, const fnzi_cpu_reals *in, int64_t volume,
-                      const double *at) {
-  int64_t place = volume;
+/* The elements read for one place of a volume, likewise. `count`: 8, or 1 where the value is the
+ * element. */
+typedef struct corners {
+  int64_t count, at[8];
+  double weight[8];
+} corners;
+
+VALUE int64_t voxel_place(const sampler *s, const double *at) {
+  int64_t place = 0;
   for (int i = 0; i < 3; i++) {
     if (!(at[i] >= 0 && at[i] < (double)s->in[i]))
-      return 0;
+      return -1;
     place = place * s->in[i] + (int64_t)at[i];
   }
-  return fnzi_cpu_real_at(in, place);
+  return place;
 }
 
-VALUE double sample_volume(const sampler *s, const fnzi_cpu_reals *in, int64_t volume,
-                           const double *place) {
-  double low[3], rest[3], sum = 0;
+VALUE void find_corners(const sampler *s, const double *place, corners *out) {
+  double low[3], rest[3];
   for (int i = 0; i < 3; i++) {
     double x = inside(s, element_of(s, place[i], s->in[i]), s->in[i]);
     low[i] = s->mode == NEAREST ? rint(x) : floor(x);
     rest[i] = x - low[i];
   }
-  if (s->mode == NEAREST)
-    return voxel_at(s, in, volume, low);
-  for (int corner = 0; corner < 8; corner++) {
+  out->count = s->mode == NEAREST ? 1 : 8;
+  for (int corner = 0; corner < out->count; corner++) {
     double at[3], weight = 1;
     for (int i = 0; i < 3; i++) {
       bool up = corner >> (2 - i) & 1;
       at[i] = low[i] + up;
       weight *= up ? rest[i] : 1 - rest[i];
     }
-    sum += voxel_at(s, in, volume, at) * weight;
+    out->at[corner] = voxel_place(s, at);
+    out->weight[corner] = weight;
   }
+}
+
+/* `volume`: where that of the channel begins. */
+VALUE double sum_corners(const corners *p, const fnzi_cpu_reals *in, int64_t volume) {
+  double sum = 0;
+  if (p->count == 1)
+    return element_at(in, volume, p->at[0]);
+  for (int corner = 0; corner < 8; corner++)
+    sum += element_at(in, volume, p->at[corner]) * p->weight[corner];
   return sum;
 }
 
@@ -257,9 +271,12 @@ VALUE double sample_at(const sampler *s, const fnzi_cpu_reals *in, const fnzi_cp
   int64_t plane = at / s->count;
   double place[3];
   spot p;
+  corners c;
   grid_place(s, grid, plane / s->channels * s->count + at % s->count, place);
-  if (s->spatial == 3)
-    return sample_volume(s, in, plane, place);
+  if (s->spatial == 3) {
+    find_corners(s, place, &c);
+    return sum_corners(&c, in, plane * s->in[0] * s->in[1] * s->in[2]);
+  }
   find_spot(s, place[0], place[1], &p);
   return sum_spot(&p, in, plane * s->in[0] * s->in[1]);
 }
