@@ -6,9 +6,9 @@ VALUE void formula_blended(int64_t at, const cells *w, const int64_t *n, const d
   int64_t i = plane % r->out[0];
   taps a, b, c;
   plane /= r->out[0];
-  find_taps(r, d[0], 0, i, &a);
-  find_taps(r, d[1], 1, j, &b);
-  find_taps(r, d[2], 2, k, &c);
+  find_taps(r, resample_step(r, d[0], 0), 0, i, &a);
+  find_taps(r, resample_step(r, d[1], 1), 1, j, &b);
+  find_taps(r, resample_step(r, d[2], 2), 2, k, &c);
   fnzi_cpu_real_put(&w[1], at,
                     blend(r, &w[0], plane * r->in[0] * r->in[1] * r->in[2], &a, &b, &c));
 }

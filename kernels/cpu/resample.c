@@ -1,36 +1,28 @@
 /* resample.c - images at places between their elements: linear and cubic resampling to another
  * size, and sampling at places that a tensor gives. Places are computed in f32 unless elements are
  * f64. */
-#include "kernels/meta/pool.h"
+#include "kernels/cpu/resample.h"
+
 #include "kernels/cpu/recording.h"
-
-#include <math.h>
-
-#define VALUE static inline
-#include "kernels/cpu/resample_values.h"
-#undef VALUE
+#include "kernels/meta/pool.h"
 
 /* --- To another size --------------------------------------------------------------------- */
 enum { LINES_OVER = 2, LINES_BESIDE = MOST_TAPS, LINES = LINES_OVER * LINES_BESIDE };
 
-/* Two elements and their weights, in less memory than taps take. Weights are floats unless elements
- * are doubles. */
-typedef struct pair {
-  int64_t at[2];
-  double weight[2];
-} pair;
-typedef struct short_pair {
-  int32_t at[2];
-  float weight[2];
-} short_pair;
+typedef double couple __attribute__((vector_size(16)));
+
+/* The two elements that each place of a line reads, and their weights. */
+typedef struct pairs {
+  int64_t *at[2];
+  double *weight[2];
+} pairs;
 
 /* The steps of blend() go line by line: a line of the input is blended along
  * itself once for all lines of the result that read it. */
 typedef struct resizing {
   resampling r;
   taps *axes[3];
-  pair *pairs; /* axes[2] where it reads two elements for each, one of them; else NULL */
-  short_pair *short_pairs;
+  pairs pairs; /* axes[2] where it reads two elements for each; else nothing */
   fnzi_cpu_reals x;
   fnzi_cpu_reals_out y;
   double *lines; /* for each thread LINES, a plane's and a sum's */
@@ -42,26 +34,35 @@ typedef struct blending {
   double *lines;
 } blending;
 
-/* Two elements for each. */
-#define BLEND_PAIRS(name, P, T, U)                                                                 \
-  static void blend_##name(const P *p, const T *x, int64_t count, U *line) {                       \
-    for (int64_t k = 0; k < count; k++)                                                            \
-      line[k] = (U)((0 + (double)p[k].weight[0] * (double)x[p[k].at[0]]) +                         \
-                    (double)p[k].weight[1] * (double)x[p[k].at[1]]);                               \
+/* Two places at once. */
+#define BLEND_PAIRS(name, T, U)                                                                    \
+  static void blend_##name(const pairs *p, const T *x, int64_t count, U *line) {                   \
+    const int64_t *at = p->at[0], *next = p->at[1];                                                \
+    const double *low = p->weight[0], *high = p->weight[1];                                        \
+    int64_t k = 0;                                                                                 \
+    for (; k + 1 < count; k += 2) {                                                                \
+      couple a = {(double)x[at[k]], (double)x[at[k + 1]]}, by_a,                                   \
+             b = {(double)x[next[k]], (double)x[next[k + 1]]}, by_b;                               \
+      memcpy(&by_a, low + k, sizeof by_a), memcpy(&by_b, high + k, sizeof by_b);                   \
+      couple sum = (0 + by_a * a) + by_b * b;                                                      \
+      line[k] = (U)sum[0], line[k + 1] = (U)sum[1];                                                \
+    }                                                                                              \
+    if (k < count)                                                                                 \
+      line[k] = (U)((0 + low[k] * (double)x[at[k]]) + high[k] * (double)x[next[k]]);               \
   }
-BLEND_PAIRS(floats, short_pair, float, double)
-BLEND_PAIRS(to_floats, short_pair, float, float)
-BLEND_PAIRS(doubles, pair, double, double)
+BLEND_PAIRS(floats, float, double)
+BLEND_PAIRS(to_floats, float, float)
+BLEND_PAIRS(doubles, double, double)
 
 static void blend_line(const resizing *z, int64_t row, double *line) {
   const taps *t = z->axes[2];
   int64_t count = z->r.out[2];
-  if (z->short_pairs) {
-    blend_floats(z->short_pairs, z->x.f + row, count, line);
+  if (z->pairs.at[0] && z->x.f) {
+    blend_floats(&z->pairs, z->x.f + row, count, line);
     return;
   }
-  if (z->pairs) {
-    blend_doubles(z->pairs, z->x.d + row, count, line);
+  if (z->pairs.at[0]) {
+    blend_doubles(&z->pairs, z->x.d + row, count, line);
     return;
   }
   for (int64_t k = 0; k < count; k++) {
@@ -111,8 +112,8 @@ static void blend_plane(const void *user, int64_t plane, int lane) {
   const resampling *r = &z->r;
   int64_t count = r->out[2], to = plane * r->out[0] * r->out[1] * count;
   blending b = {.z = z, .base = plane * r->in[0] * r->in[1] * r->in[2]};
-  if (z->short_pairs && r->in[0] * r->in[1] == 1 && r->out[0] * r->out[1] == 1) {
-    blend_to_floats(z->short_pairs, z->x.f + b.base, count, z->y.f + to);
+  if (z->pairs.at[0] && z->x.f && r->in[0] * r->in[1] == 1 && r->out[0] * r->out[1] == 1) {
+    blend_to_floats(&z->pairs, z->x.f + b.base, count, z->y.f + to);
     return;
   }
   b.lines = z->lines + lane * (LINES + 2) * count;
@@ -123,33 +124,35 @@ static void blend_plane(const void *user, int64_t plane, int lane) {
       fnzi_cpu_reals_store(&z->y, to, 1, count, blend_lines(&b, &z->axes[0][i], &z->axes[1][j]));
 }
 
-/* Dimensions that there are not come first: the last one is that along which elements lie. */
-static void end_with_lines(resizing *z) {
-  int by = 3 - (int)z->r.spatial;
-  taps *none = z->axes[2];
-  for (int i = 3; by && i-- > 0;) {
-    z->r.in[i] = i < by ? 1 : z->r.in[i - by];
-    z->r.out[i] = i < by ? 1 : z->r.out[i - by];
-    z->axes[i] = i < by ? none : z->axes[i - by];
+fnz_status fnzi_cpu_resample_axes(fnzi_krn_call *call, resampling *r, const double *scales,
+                                  taps **axes) {
+  for (int axis = 0; axis < 3; axis++) {
+    FNZI_NEW(&call->scratch, r->out[axis], &axes[axis]);
+    const double step = resample_step(r, scales[axis], axis);
+    for (int64_t i = 0; i < r->out[axis]; i++)
+      find_taps(r, step, axis, i, &axes[axis][i]);
   }
+  int by = 3 - (int)r->spatial;
+  taps *none = axes[2];
+  for (int i = 3; by && i-- > 0;) {
+    r->in[i] = i < by ? 1 : r->in[i - by];
+    r->out[i] = i < by ? 1 : r->out[i - by];
+    axes[i] = i < by ? none : axes[i - by];
+  }
+  return FNZ_OK;
 }
 
-static fnz_status resample_fill_pairs(fnzi_krn_call *call, resizing *z) {
+static fnz_status resample_fill_pairs(fnzi_krn_call *call, const resizing *z, pairs *out) {
   const taps *t = z->axes[2];
   int64_t count = z->r.out[2];
-  bool is_short = z->x.f && z->r.in[2] <= INT32_MAX;
-  if (count == 0 || t[0].count != 2 || (z->x.f && !is_short))
+  if (count == 0 || t[0].count != 2)
     return FNZ_OK;
-  if (is_short)
-    FNZI_NEW(&call->scratch, (size_t)count, &z->short_pairs);
-  else
-    FNZI_NEW(&call->scratch, (size_t)count, &z->pairs);
-  for (int64_t k = 0; k < count; k++)
-    if (is_short)
-      z->short_pairs[k] = (short_pair){{(int32_t)t[k].at[0], (int32_t)t[k].at[1]},
-                                       {(float)t[k].weight[0], (float)t[k].weight[1]}};
-    else
-      z->pairs[k] = (pair){{t[k].at[0], t[k].at[1]}, {t[k].weight[0], t[k].weight[1]}};
+  for (int i = 0; i < 2; i++) {
+    FNZI_NEW(&call->scratch, count, &out->at[i]);
+    FNZI_NEW(&call->scratch, count, &out->weight[i]);
+    for (int64_t k = 0; k < count; k++)
+      out->at[i][k] = t[k].at[i], out->weight[i][k] = t[k].weight[i];
+  }
   return FNZ_OK;
 }
 
@@ -157,6 +160,7 @@ static fnz_status resample_run(fnzi_krn_call *call, bool cubic) {
   fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
   double scales[FNZI_POOL_MAX_SPATIAL];
   fnzi_meta_pool p;
+  void *lines;
   FNZ_TRY(fnzi_meta_resample_read(call, &p, scales));
   resizing z = {.r = {.spatial = p.spatial,
                       .wide = dtype == FNZ_F64,
@@ -173,14 +177,11 @@ static fnz_status resample_run(fnzi_krn_call *call, bool cubic) {
     fnzi_cpu_record_integers(&t, &z.r, sizeof z.r);
     return fnzi_cpu_record(call, &t, "blended", count);
   }
-  for (int axis = 0; axis < 3; axis++) {
-    FNZI_NEW(&call->scratch, (size_t)z.r.out[axis], &z.axes[axis]);
-    for (int64_t i = 0; i < z.r.out[axis]; i++)
-      find_taps(&z.r, scales[axis], axis, i, &z.axes[axis][i]);
-  }
-  end_with_lines(&z);
-  FNZ_TRY(resample_fill_pairs(call, &z));
-  FNZI_NEW(&call->scratch, fnzi_cpu_lanes(call) * (LINES + 2) * z.r.out[2], &z.lines);
+  FNZ_TRY(fnzi_cpu_resample_axes(call, &z.r, scales, z.axes));
+  FNZ_TRY(resample_fill_pairs(call, &z, &z.pairs));
+  FNZ_TRY(fnzi_krn_scratch_take(call, fnzi_cpu_lanes(call) * (LINES + 2) * z.r.out[2],
+                                sizeof *z.lines, &lines));
+  z.lines = lines;
   fnzi_cpu_rows_each(call, p.planes, blend_plane, &z);
   return FNZ_OK;
 }
@@ -222,15 +223,13 @@ static void sum_spots(const sampling *o, const spot *spots, int64_t count, int64
     EACH_SPOT(sum_linear);
 }
 
-typedef double channels __attribute__((vector_size(16)));
-
 /* The element of two channels, `apart` from one another. */
-static inline channels channels_at(const fnzi_cpu_reals *x, int64_t plane, int64_t apart,
-                                   int64_t at) {
+static inline couple channels_at(const fnzi_cpu_reals *x, int64_t plane, int64_t apart,
+                                 int64_t at) {
   if (at < 0)
-    return (channels){0, 0};
-  return x->f ? (channels){x->f[plane + at], x->f[plane + apart + at]}
-              : (channels){x->d[plane + at], x->d[plane + apart + at]};
+    return (couple){0, 0};
+  return x->f ? (couple){x->f[plane + at], x->f[plane + apart + at]}
+              : (couple){x->d[plane + at], x->d[plane + apart + at]};
 }
 
 /* sum_linear() of two channels, which read at the same places with the same weights. */
@@ -241,10 +240,10 @@ static void sum_channels(const sampling *o, const spot *spots, int64_t count, in
   const int64_t apart = o->s.in[0] * o->s.in[1], to_apart = o->s.count;
   for (int64_t i = 0; i < count; i++) {
     const spot *p = &spots[i];
-    channels sum = channels_at(&x, plane, apart, p->at[0]) * p->by_y[0] * p->by_x[0] +
-                   channels_at(&x, plane, apart, p->at[1]) * p->by_y[0] * p->by_x[1] +
-                   channels_at(&x, plane, apart, p->at[2]) * p->by_y[1] * p->by_x[0] +
-                   channels_at(&x, plane, apart, p->at[3]) * p->by_y[1] * p->by_x[1];
+    couple sum = channels_at(&x, plane, apart, p->at[0]) * p->by_y[0] * p->by_x[0] +
+                 channels_at(&x, plane, apart, p->at[1]) * p->by_y[0] * p->by_x[1] +
+                 channels_at(&x, plane, apart, p->at[2]) * p->by_y[1] * p->by_x[0] +
+                 channels_at(&x, plane, apart, p->at[3]) * p->by_y[1] * p->by_x[1];
     fnzi_cpu_real_put(&y, to + i, sum[0]);
     fnzi_cpu_real_put(&y, to + to_apart + i, sum[1]);
   }

@@ -1,32 +1,56 @@
 /* resample_backward.c - what flows back through images read at places between their elements: to
  * the elements, by the weights that they were read with, and to the places. In doubles, rounded
  * once; each image by itself. */
+#include "kernels/cpu/resample.h"
+
 #include "kernels/meta/pool.h"
-#include "kernels/cpu/special_reals.h"
-
-#include <math.h>
-
-#define VALUE static inline
-#include "kernels/cpu/resample_values.h"
-#undef VALUE
 
 /* --- To another size --------------------------------------------------------------------- */
 typedef struct spreading {
   resampling r;
   taps *axes[3];
-  const double *grad;
-  double *out;
+  fnzi_cpu_reals grad;
+  fnzi_cpu_reals_out out;
+  double *planes; /* of the input, one for each thread */
 } spreading;
 
-static void spread_one(const resampling *r, double g, double *plane, const taps *a, const taps *b,
-                       const taps *c) {
-  for (int i = 0; i < a->count; i++)
-    for (int j = 0; j < b->count; j++) {
-      double *row = plane + (a->at[i] * r->in[1] + b->at[j]) * r->in[2];
-      double by_row = g * a->weight[i] * b->weight[j];
-      for (int k = 0; k < c->count; k++)
-        row[c->at[k]] += by_row * c->weight[k];
+/* A row of the input that a row of the result was read from. */
+typedef struct origin {
+  double *row, over, beside;
+} origin;
+
+/* Loops of known lengths where these are. */
+static inline void resample_spread_row(const spreading *z, int64_t from, const origin *origins,
+                                       const int norigins, const int ntaps) {
+  const fnzi_cpu_reals grad = z->grad;
+  const taps *c = z->axes[2], *end = c + z->r.out[2];
+  for (; c < end; c++) {
+    double g = fnzi_cpu_real_at(&grad, from++);
+    for (const origin *o = origins; o < origins + norigins; o++) {
+      double by_row = g * o->over * o->beside;
+      for (int k = 0; k < ntaps; k++)
+        o->row[c->at[k]] += by_row * c->weight[k];
     }
+  }
+}
+
+/* Row (i, j) of the result, which begins at `from`. */
+static void spread_back(const spreading *z, double *plane, int64_t i, int64_t j, int64_t from) {
+  const resampling *r = &z->r;
+  const taps *a = &z->axes[0][i], *b = &z->axes[1][j];
+  const int ntaps = z->axes[2]->count;
+  origin origins[MOST_TAPS * MOST_TAPS];
+  int count = 0;
+  for (int over = 0; over < a->count; over++)
+    for (int beside = 0; beside < b->count; beside++)
+      origins[count++] = (origin){plane + (a->at[over] * r->in[1] + b->at[beside]) * r->in[2],
+                                  a->weight[over], b->weight[beside]};
+  if (ntaps == 2 && count == 1)
+    resample_spread_row(z, from, origins, 1, 2);
+  else if (ntaps == 2)
+    resample_spread_row(z, from, origins, count, 2);
+  else
+    resample_spread_row(z, from, origins, count, ntaps);
 }
 
 static void resample_backward_spread_plane(const void *user, int64_t plane, int lane) {
@@ -34,35 +58,29 @@ static void resample_backward_spread_plane(const void *user, int64_t plane, int 
   const resampling *r = &z->r;
   int64_t each = r->in[0] * r->in[1] * r->in[2];
   int64_t from = plane * r->out[0] * r->out[1] * r->out[2];
-  double *to = z->out + plane * each;
-  (void)lane;
+  double *to = z->planes + lane * each;
   memset(to, 0, (size_t)each * sizeof *to);
   for (int64_t i = 0; i < r->out[0]; i++)
-    for (int64_t j = 0; j < r->out[1]; j++)
-      for (int64_t k = 0; k < r->out[2]; k++)
-        spread_one(r, z->grad[from++], to, &z->axes[0][i], &z->axes[1][j], &z->axes[2][k]);
+    for (int64_t j = 0; j < r->out[1] && r->out[2]; j++, from += r->out[2])
+      spread_back(z, to, i, j, from);
+  fnzi_cpu_reals_store(&z->out, plane * each, 1, each, to);
 }
 
 static fnz_status resample_backward_spread(fnzi_krn_call *call, bool cubic) {
   fnz_dtype dtype = fnzi_krn_call_geometry(call, 0)->dtype;
   double scales[FNZI_POOL_MAX_SPATIAL] = {0};
   fnzi_meta_pool p;
-  const void *grad;
-  void *out;
   FNZ_TRY(fnzi_meta_resample_back_read(call, &p, scales));
   spreading z = {.r = {.spatial = p.spatial,
                        .wide = dtype == FNZ_F64,
                        .align = fnzi_krn_named_bool(call, "align_corners", false),
                        .cubic = cubic}};
   memcpy(z.r.in, p.in, sizeof z.r.in), memcpy(z.r.out, p.out, sizeof z.r.out);
-  for (int axis = 0; axis < 3; axis++) {
-    FNZI_NEW(&call->scratch, (size_t)z.r.out[axis], &z.axes[axis]);
-    for (int64_t i = 0; i < z.r.out[axis]; i++)
-      find_taps(&z.r, scales[axis], axis, i, &z.axes[axis][i]);
-  }
-  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), FNZ_F64, &grad));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &out));
-  z.grad = grad, z.out = out;
+  FNZ_TRY(fnzi_cpu_resample_axes(call, &z.r, scales, z.axes));
+  FNZ_TRY(
+      fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), fnzi_cpu_real_dtype(dtype), &z.grad));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, fnzi_cpu_real_dtype(dtype), &z.out));
+  FNZI_NEW(&call->scratch, fnzi_cpu_lanes(call) * z.r.in[0] * z.r.in[1] * z.r.in[2], &z.planes);
   fnzi_cpu_rows_each(call, p.planes, resample_backward_spread_plane, &z);
   return FNZ_OK;
 }

@@ -52,15 +52,16 @@ VALUE double resample_place(const resampling *r, double step, int64_t to) {
   return place < 0 && !r->cubic ? 0 : place;
 }
 
-/* A dimension that keeps its size, or is not there, is read as it is. */
-VALUE void find_taps(const resampling *r, double scale, int axis, int64_t to, taps *out) {
+/* `step`: by resample_step(). A dimension that keeps its size, or is not there, is read as it is.
+ */
+VALUE void find_taps(const resampling *r, double step, int axis, int64_t to, taps *out) {
   int64_t last = r->in[axis] - 1;
   out->count = 1;
   out->at[0] = to;
   out->weight[0] = 1;
   if (axis >= r->spatial || (r->in[axis] == r->out[axis] && !r->cubic))
     return;
-  double place = resample_place(r, resample_step(r, scale, axis), to), below = floor(place);
+  double place = resample_place(r, step, to), below = floor(place);
   int64_t first = below > (double)last ? last : (int64_t)below;
   double t = rounded(r->wide, place - (double)first);
   t = t < 0 ? 0 : t > 1 ? 1 : t;
