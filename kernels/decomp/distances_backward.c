@@ -48,27 +48,42 @@ DECOMP(cdist_backward) {
   fnzi_dec_result_give(s, STEP(sum__dim_IntList, V(back), INTS(-2)));
 }
 
-/* The gradient of one list: each distance is of two of its rows, the first before the second. */
+/* A number for each pair of rows as a matrix, which has it at both places; zeros on its diagonal.
+ */
+static fnzi_krn_array *matrix_of(fnzi_dec_steps *s, fnzi_krn_array *pairs, fnzi_krn_array *above) {
+  int64_t n = SIZE(above, 0);
+  fnzi_krn_array *zeros = STEP(zeros, INTS(n, n), DTYPE(DTYPE_OF(pairs)));
+  fnzi_krn_array *half = STEP(masked_scatter, V(zeros), V(above), V(pairs));
+  fnzi_krn_array *both = CHOSEN(above, half, fnzi_dec_transposed(s, half));
+  return STEP(unsqueeze, V(both), I(1));
+}
+
+/* The gradient of one list: each distance is of two of its rows, the first before the second. All
+ * rows meet all others along the last dimension, where elements are summed as they are computed. A
+ * row meets itself as well, at no distance. */
 DECOMP(pdist_backward) {
-  fnzi_krn_array *x = fnzi_dec_given_array(s, "self");
-  int64_t n = fnzi_dec_array_size(x, 0),
-          pairs = fnzi_dec_array_numel(fnzi_dec_given_array(s, "pdist"));
-  if (fnzi_dec_array_rank(x) != 2)
+  fnzi_krn_array *x = GIVEN("self"), *grad = GIVEN("grad_output"), *dist = GIVEN("pdist"), *back;
+  int64_t n = SIZE(x, 0), pairs = fnzi_dec_array_numel(dist);
+  double p = order_of(s);
+  if (RANK(x) != 2)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has %u dimensions; it needs 2",
                     fnzi_dec_array_rank(x));
+  if (DTYPE_OF(x) != FNZ_F32 && DTYPE_OF(x) != FNZ_F64)
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "not for %s; cast to f32 or f64",
+                    fnzi_dtype(DTYPE_OF(x))->name);
   if (2 * (double)pairs != (double)n * (double)(n - 1))
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "pdist has %lld elements, which %lld rows do not have",
                     (long long)pairs, (long long)n);
-  fnzi_krn_array *both = STEP(triu_indices, I(n), I(n), I(1)), *at[2], *rows[2];
-  for (int i = 0; i < 2; i++) {
-    at[i] = STEP(select__int, V(both), I(0), I(i));
-    rows[i] = STEP(index_select, V(x), I(0), V(at[i]));
-  }
-  fnzi_krn_array *grad = RESHAPED(fnzi_dec_given_array(s, "grad_output"), pairs, 1);
-  fnzi_krn_array *dist = RESHAPED(fnzi_dec_given_array(s, "pdist"), pairs, 1);
-  fnzi_krn_array *back = along(s, SUB(rows[0], rows[1]), grad, dist, order_of(s));
-  fnzi_krn_array *sum = STEP(zeros_like, V(x), NONE, NONE, NONE, NONE,
-                             (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1});
-  sum = STEP(index_add, V(sum), I(0), V(at[0]), V(back));
-  fnzi_dec_result_give(s, STEP(index_add, V(sum), I(0), V(at[1]), V(STEP(neg, V(back)))));
+  fnzi_krn_array *above = STEP(triu, V(STEP(ones, INTS(n, n), DTYPE(FNZ_BOOL))), I(1));
+  /* A view of columns would be read across memory for each row. */
+  fnzi_krn_array *columns =
+      STEP(index_select, V(fnzi_dec_transposed(s, x)), I(1), V(STEP(arange, I(n))));
+  fnzi_krn_array *apart = SUB(STEP(unsqueeze, V(x), I(-1)), columns);
+  grad = RESHAPED(grad, pairs), dist = RESHAPED(dist, pairs);
+  if (p == 2) /* one quotient for a pair, not for each of its elements */
+    back = ZEROED(MUL(apart, matrix_of(s, DIV(grad, dist), above)),
+                  STEP(eq__Scalar, V(matrix_of(s, dist, above)), I(0)));
+  else
+    back = along(s, apart, matrix_of(s, grad, above), matrix_of(s, dist, above), p);
+  GIVE(STEP(sum__dim_IntList, V(back), INTS(-1)));
 }
