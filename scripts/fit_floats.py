@@ -61,16 +61,31 @@ x = points(1e-3, 0.5)
 fit("atan(x) = x + x^3 p(x^2):", x * x, (np.arctan(x) / x - 1) / x**2, x**3 / np.arctan(x), 5)
 
 
-def show(name, of, low, high, count):
-    """Coefficients in doubles, from the lowest power on."""
-    print(name, ", ".join(mpmath.nstr(c, 17) for c in mpmath.chebyfit(of, [low, high], count)[::-1]))
+def each(function, x):
+    return np.array([float(function(mpmath.mpf(v))) for v in x])
 
 
 mpmath.mp.dps = 40
-most = (mpmath.pi / 4 * mpmath.mpf("1.001")) ** 2
-show("sin(x) = x + x^3 p(x^2):", lambda s: (mpmath.sin(mpmath.sqrt(s)) / mpmath.sqrt(s) - 1) / s, 1e-6, most, 4)
-show("cos(x) = 1 + x^2 p(x^2):", lambda s: (mpmath.cos(mpmath.sqrt(s)) - 1) / s, 1e-6, most, 5)
-show("e^x = 1 + x + x^2 p(x):", lambda x: (mpmath.exp(x) - 1 - x) / x**2, -0.35, 0.35, 7)
+x = points(1e-3, 0.601)
+fit("erfc(x) = 1 - x - x p(x^2):", x * x, each(lambda v: mpmath.erf(v) / v - 1, x), x / each(mpmath.erfc, x), 5)
+
+t = points(-1.4 / 2.6 - 0.0005, 8.2 / 12.2)
+y = each(lambda v: mpmath.erfc(v) * mpmath.exp(v * v) * (0.75 + 1.5 * v) - 1, 2 * (1 + t) / (1 - t))
+fit("erfc(x) e^(x^2) (0.75 + 1.5 x) = 1 + p((x - 2) / (x + 2)):", t, y, 1 / (1 + y), 8)
+
+x = points(1e-3, 0.5)
+fit("asin(x) = x + x^3 p(x^2):", x * x, each(lambda v: (mpmath.asin(v) / v - 1) / v**2, x), x**3 / np.arcsin(x), 4)
+
+x = points(1e-3, math.pi / 4 * 1.008)
+fit("sin(x) = x + x^3 p(x^2):", x * x, each(lambda v: (mpmath.sin(v) / v - 1) / v**2, x), x**3 / np.sin(x), 2)
+y = each(lambda v: (mpmath.cos(v) - 1 + v * v / 2) / v**4, x)
+fit("cos(x) = 1 - x^2 / 2 + x^4 p(x^2):", x * x, y, x**4 / np.cos(x), 2)
+fit("tan(x) = x + x^3 p(x^2):", x * x, each(lambda v: (mpmath.tan(v) / v - 1) / v**2, x), x**3 / np.tan(x), 6)
+
+
+def show(name, of, low, high, count):
+    """Coefficients in doubles, from the lowest power on."""
+    print(name, ", ".join(mpmath.nstr(c, 17) for c in mpmath.chebyfit(of, [low, high], count)[::-1]))
 
 
 def scaled_erfc(t):
@@ -78,10 +93,8 @@ def scaled_erfc(t):
     return mpmath.erfc(x) * mpmath.exp(x * x) * (1 + 2 * x)
 
 
-show("erfc(x) e^(x^2) (1 + 2 x) = p((x - 2) / (x + 2)):", scaled_erfc, -1, mpmath.mpf("8.1") / mpmath.mpf("12.1"), 12)
-
 root = mpmath.sqrt
 show("in f64, e^x = 1 + x + x^2 p(x):", lambda x: (mpmath.exp(x) - 1 - x) / x**2, mpmath.mpf("-0.347"), mpmath.mpf("0.347"), 11)
 show("in f64, erf(x) = x + x p(x^2):", lambda s: mpmath.erf(root(s)) / root(s) - 1, mpmath.mpf("1e-9"), 1, 12)
-show("in f64, erfc as above:", scaled_erfc, mpmath.mpf(-1) / 3 - mpmath.mpf("0.001"), mpmath.mpf("0.5"), 16)
+show("in f64, erfc(x) e^(x^2) (1 + 2 x) = p((x - 2) / (x + 2)):", scaled_erfc, mpmath.mpf(-1) / 3 - mpmath.mpf("0.001"), mpmath.mpf("0.5"), 16)
 show("in f64, tanh(x) = x + x^3 p(x^2):", lambda s: (mpmath.tanh(root(s)) / root(s) - 1) / s, mpmath.mpf("1e-9"), mpmath.mpf("0.3969"), 12)

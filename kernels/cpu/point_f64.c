@@ -36,6 +36,8 @@
 #define FUSED(x)           Sleef_finz_##x##d2_u10avx2128
 #define UNFUSED(x)         Sleef_cinz_##x##d2_u10sse2
 #endif
+#define OWN_acos  SLEEF(acos, u10)
+#define OWN_asin  SLEEF(asin, u10)
 #define OWN_atan  SLEEF(atan, u10)
 #define OWN_cos   SLEEF_z10(cos)
 #define OWN_erf   fnzi_row_doubles_erf

@@ -4,7 +4,7 @@
  * instructions or without: so bits depend on neither the set nor the neighbours. Over all floats
  * erf is at most 1.02 units of the last place off, exp 0.91, the others less than 1
  * (tests/kernels/floats_test.c). The polynomials are the best of their degrees with coefficients of
- * f32, or of f64 where doubles are computed (scripts/fit_floats.py). For files that are compiled
+ * f32 (scripts/fit_floats.py). For files that are compiled
  * for each instruction set: all is static. */
 #ifndef FNZI_ROWS_FLOATS_H
 #define FNZI_ROWS_FLOATS_H
@@ -101,6 +101,14 @@ FLOATS_INLINE fnzi_row_floats floats_fused(fnzi_row_floats x, fnzi_row_floats y,
 #define FLOATS_STEP(sum, x, c) floats_fused(sum, x, floats_all(c))
 
 /* --- exp ------------------------------------------------------------------------------------ */
+/* (e^x - 1 - x) / x^2 for |x| up to half of log(2). */
+FLOATS_INLINE fnzi_row_floats floats_exp_rest(fnzi_row_floats x) {
+  fnzi_row_floats sum = FLOATS_STEP(x, floats_all(1.38146128e-3f), 8.36871006e-3f);
+  sum = FLOATS_STEP(sum, x, 4.1668389e-2f);
+  sum = FLOATS_STEP(sum, x, 1.66665211e-1f);
+  return FLOATS_STEP(sum, x, 0.49999994f);
+}
+
 /* e^x as a number between 0.7 and 1.5 times 2^power, for |x| below 2^21. The whole number is read
  * off a sum whose last place is 1. */
 FLOATS_INLINE fnzi_row_floats floats_exp_parts(fnzi_row_floats x, fnzi_row_ints *power) {
@@ -110,10 +118,7 @@ FLOATS_INLINE fnzi_row_floats floats_exp_parts(fnzi_row_floats x, fnzi_row_ints 
   whole -= shift;
   fnzi_row_floats rest = floats_fused(whole, floats_all(-0.693145752f), x);
   rest = floats_fused(whole, floats_all(-1.42860677e-6f), rest);
-  fnzi_row_floats sum = FLOATS_STEP(rest, floats_all(1.38146128e-3f), 8.36871006e-3f);
-  sum = FLOATS_STEP(sum, rest, 4.1668389e-2f);
-  sum = FLOATS_STEP(sum, rest, 1.66665211e-1f);
-  sum = FLOATS_STEP(sum, rest, 0.49999994f);
+  fnzi_row_floats sum = floats_exp_rest(rest);
   sum = FLOATS_STEP(sum, rest, 1.0f);
   return FLOATS_STEP(sum, rest, 1.0f);
 }
@@ -294,6 +299,119 @@ FLOATS_INLINE fnzi_row_floats fnzi_row_floats_atan(fnzi_row_floats x) {
   return (fnzi_row_floats)((fnzi_row_ints)found | ((fnzi_row_ints)x & sign));
 }
 
+/* --- erfc ------------------------------------------------------------------------------------ */
+/* 1 - x - x p(x^2), near 0. */
+FLOATS_INLINE fnzi_row_floats floats_near_erfc(fnzi_row_floats x) {
+  fnzi_row_floats square = x * x;
+  fnzi_row_floats sum = FLOATS_STEP(square, floats_all(-7.21635588e-4f), 5.16348565e-3f);
+  sum = FLOATS_STEP(sum, square, -2.68526487e-2f);
+  sum = FLOATS_STEP(sum, square, 0.112836421f);
+  sum = FLOATS_STEP(sum, square, -0.376126319f);
+  sum = FLOATS_STEP(sum, square, 0.128379166f);
+  fnzi_row_floats left = 1.0f - x;
+  return left + floats_fused(-sum, x, (1.0f - left) - x);
+}
+
+/* e^(more - x^2) as the sum of the result and `*rest`, times 2^power. The square's missing places
+ * count: they are up to 2^-18. */
+FLOATS_INLINE fnzi_row_floats floats_exp_square(fnzi_row_floats x, fnzi_row_floats more,
+                                                fnzi_row_floats *rest, fnzi_row_ints *power) {
+  const float shift = 0x1.8p23f;
+  const fnzi_row_floats low = floats_all(-1.42860677e-6f);
+  fnzi_row_floats square = x * x, whole = FLOATS_STEP(square, floats_all(-1.44269504f), shift);
+  *power = (fnzi_row_ints)whole - (fnzi_row_ints)floats_all(shift);
+  whole -= shift;
+  fnzi_row_floats high = floats_fused(whole, floats_all(-0.693145752f), -square);
+  fnzi_row_floats r = floats_fused(whole, low, high), sum = 1.0f + r;
+  more += floats_fused(whole, low, high - r) + floats_fused(-x, x, square);
+  *rest = floats_fused(r * r, floats_exp_rest(r), (1.0f - sum) + r);
+  *rest = floats_fused(sum + *rest, more, *rest);
+  return sum;
+}
+
+/* exp(-x^2) (1 + q(t)) v, v = 1 / (0.75 + 1.5 x) and t = (x - 2) / (x + 2), from 0.6 on, and from
+ * 10.1 on 0. One division makes v and t; v lacks `lost` of itself. */
+FLOATS_INLINE fnzi_row_floats fnzi_row_floats_erfc(fnzi_row_floats x) {
+  const fnzi_row_floats slope = floats_all(1.5f);
+  fnzi_row_floats size = (fnzi_row_floats)((fnzi_row_ints)x & INT32_MAX);
+  fnzi_row_floats s = floats_min(floats_all(10.1f), size);
+  fnzi_row_floats above = s + 2.0f, by = FLOATS_STEP(s, slope, 0.75f), part = 1.0f / (above * by);
+  fnzi_row_floats t = (s - 2.0f) * by * part, v = above * part;
+  fnzi_row_floats lost = FLOATS_STEP(-v, by, 1.0f);
+  lost = floats_fused(-v, floats_fused(s, slope, 0.75f - by), lost);
+
+  fnzi_row_floats q = FLOATS_STEP(t, floats_all(-1.04853685e-3f), 7.50056468e-4f);
+  q = FLOATS_STEP(q, t, 6.55224128e-3f);
+  q = FLOATS_STEP(q, t, -5.97992819e-3f);
+  q = FLOATS_STEP(q, t, -4.06688042e-2f);
+  q = FLOATS_STEP(q, t, 0.123034485f);
+  q = FLOATS_STEP(q, t, -0.124522544f);
+  q = FLOATS_STEP(q, t, -6.95727766e-2f);
+  q = FLOATS_STEP(q, t, -4.22662161e-2f);
+
+  fnzi_row_ints power;
+  fnzi_row_floats more, e = floats_exp_square(s, lost, &more, &power);
+  fnzi_row_floats high = e * v, low = floats_fused(more, v, floats_fused(e, v, -high));
+  low = floats_fused(high, q, floats_fused(low, q, low));
+  fnzi_row_floats far = floats_scaled(high + low, power);
+  far = floats_choose((fnzi_row_ints)x < 0, 2.0f - far, far);
+  return floats_choose(size > 0.6f, far, floats_near_erfc(x));
+}
+
+/* --- asin and acos ---------------------------------------------------------------------------- */
+FLOATS_INLINE fnzi_row_floats floats_root(fnzi_row_floats x) {
+#if FNZI_ISA == 4
+  return _mm512_sqrt_ps(x);
+#elif FNZI_ISA == 3
+  return _mm256_sqrt_ps(x);
+#else
+  for (int i = 0; i < FNZI_ROW_FLOATS; i++)
+    x[i] = sqrtf(x[i]);
+  return x;
+#endif
+}
+
+/* `angles` right angles, and `by` times s + s^3 p(s^2). s is the size, or from 1/2 on the root of
+ * (1 - size) / 2, which is the sine of half the rest of a right angle. The places that the root
+ * loses are divided by it roughly: the inverse is read off its bits. */
+FLOATS_INLINE fnzi_row_floats floats_arc(fnzi_row_floats size, fnzi_row_ints is_far,
+                                         fnzi_row_floats angles, fnzi_row_floats by) {
+  fnzi_row_floats half = FLOATS_STEP(size, floats_all(-0.5f), 0.5f);
+  fnzi_row_floats root = floats_root(half), s = floats_choose(is_far, root, size);
+  fnzi_row_floats square = floats_choose(is_far, half, size * size);
+  fnzi_row_ints inverse = 0x5eb759df - ((fnzi_row_ints)half >> 1);
+  fnzi_row_floats lost = floats_fused(-root, root, half) * (fnzi_row_floats)inverse;
+  lost = (fnzi_row_floats)((fnzi_row_ints)lost & is_far);
+
+  fnzi_row_floats sum = FLOATS_STEP(square, floats_all(4.21663038e-2f), 2.41795182e-2f);
+  sum = FLOATS_STEP(sum, square, 4.54703756e-2f);
+  sum = FLOATS_STEP(sum, square, 7.49529749e-2f);
+  sum = FLOATS_STEP(sum, square, 0.166667521f);
+  sum = floats_fused(square * s, sum, lost);
+  fnzi_row_floats base = angles * 1.57079637f, part = by * s, found = base + part;
+  sum = floats_fused(by, sum, (base - found) + part);
+  return found + floats_fused(angles, floats_all(-4.37113883e-8f), sum);
+}
+
+FLOATS_INLINE fnzi_row_floats fnzi_row_floats_asin(fnzi_row_floats x) {
+  fnzi_row_ints sign = (fnzi_row_ints)x & INT32_MIN;
+  fnzi_row_floats size = (fnzi_row_floats)((fnzi_row_ints)x ^ sign), one = floats_all(1.0f);
+  fnzi_row_ints is_far = size > 0.5f;
+  fnzi_row_floats angles = (fnzi_row_floats)((fnzi_row_ints)one & is_far);
+  fnzi_row_floats by = floats_choose(is_far, floats_all(-2.0f), one);
+  return (fnzi_row_floats)((fnzi_row_ints)floats_arc(size, is_far, angles, by) | sign);
+}
+
+FLOATS_INLINE fnzi_row_floats fnzi_row_floats_acos(fnzi_row_floats x) {
+  fnzi_row_ints sign = (fnzi_row_ints)x & INT32_MIN;
+  fnzi_row_floats size = (fnzi_row_floats)((fnzi_row_ints)x ^ sign), two = floats_all(2.0f);
+  fnzi_row_ints is_far = size > 0.5f;
+  fnzi_row_floats angles = (fnzi_row_floats)((fnzi_row_ints)two & (sign >> 31));
+  angles = floats_choose(is_far, angles, floats_all(1.0f));
+  fnzi_row_floats by = floats_choose(is_far, two, floats_all(-1.0f));
+  return floats_arc(size, is_far, angles, (fnzi_row_floats)((fnzi_row_ints)by ^ sign));
+}
+
 /* --- By way of doubles ----------------------------------------------------------------------- */
 typedef double fnzi_row_doubles __attribute__((vector_size(4 * FNZI_ROW_FLOATS)));
 typedef int64_t fnzi_row_longs __attribute__((vector_size(4 * FNZI_ROW_FLOATS)));
@@ -339,45 +457,6 @@ FLOATS_INLINE fnzi_row_doubles doubles_fused(fnzi_row_doubles x, fnzi_row_double
 #define FLOATS_BY_DOUBLES(function, x)                                                             \
   ((fnzi_row_floats)FLOATS_JOIN(function(FLOATS_HALF(x, 0)), function(FLOATS_HALF(x, 1))))
 
-/* exp(-x^2) q(t) / (1 + 2 x) with t = (x - 2) / (x + 2), from 10.1 on 0; one division. */
-FLOATS_INLINE fnzi_row_doubles doubles_erfc(fnzi_row_doubles x) {
-  const double shift = 0x1.8p52;
-  fnzi_row_longs sign = (fnzi_row_longs)x & INT64_MIN;
-  fnzi_row_doubles size = (fnzi_row_doubles)((fnzi_row_longs)x ^ sign);
-  size = doubles_choose(size > 10.1, doubles_all(10.1), size);
-  fnzi_row_doubles square = -size * size, below = size + 2.0, twice = size + size + 1.0;
-  fnzi_row_doubles part = 1.0 / (below * twice), t = (size - 2.0) * twice * part;
-  fnzi_row_doubles whole = DOUBLES_STEP(square, doubles_all(1.4426950408889634), shift);
-  fnzi_row_longs power = (fnzi_row_longs)whole - (fnzi_row_longs)doubles_all(shift);
-  fnzi_row_doubles r = doubles_fused(whole - shift, doubles_all(-0.69314718055994531), square);
-  fnzi_row_doubles e = DOUBLES_STEP(r, doubles_all(2.4860745193047495e-5), 1.9900441465296743e-4);
-  e = DOUBLES_STEP(e, r, 1.388885263392293e-3);
-  e = DOUBLES_STEP(e, r, 8.3332970674287185e-3);
-  e = DOUBLES_STEP(e, r, 4.1666666722201e-2);
-  e = DOUBLES_STEP(e, r, 0.16666666722219043);
-  e = DOUBLES_STEP(e, r, 0.5);
-  e = DOUBLES_STEP(DOUBLES_STEP(e, r, 1.0), r, 1.0);
-  fnzi_row_doubles q = DOUBLES_STEP(t, doubles_all(8.2949853017083e-5), 1.7599783450662227e-4);
-  q = DOUBLES_STEP(q, t, -4.0185042232726596e-4);
-  q = DOUBLES_STEP(q, t, -1.4282946878831613e-3);
-  q = DOUBLES_STEP(q, t, 1.2512279601319227e-3);
-  q = DOUBLES_STEP(q, t, 8.712118377847113e-3);
-  q = DOUBLES_STEP(q, t, -8.0300498101497924e-3);
-  q = DOUBLES_STEP(q, t, -5.4218337387046384e-2);
-  q = DOUBLES_STEP(q, t, 0.16405091594097348);
-  q = DOUBLES_STEP(q, t, -0.16603049044431965);
-  q = DOUBLES_STEP(q, t, -9.276381608098317e-2);
-  q = DOUBLES_STEP(q, t, 1.2769783823596607);
-  q *= below * part * e * (fnzi_row_doubles)((power + 1023) << 52);
-  q = doubles_choose((fnzi_row_longs)(sign != 0), 2.0 - q, q);
-  return doubles_choose((fnzi_row_longs)(x != x), x,
-                        q); /* products have the NaN of either operand */
-}
-
-FLOATS_INLINE fnzi_row_floats fnzi_row_floats_erfc(fnzi_row_floats x) {
-  return FLOATS_BY_DOUBLES(doubles_erfc, x);
-}
-
 /* x less `*quarters` right angles: at most half of one. */
 FLOATS_INLINE fnzi_row_doubles doubles_reduced(fnzi_row_doubles x, fnzi_row_longs *quarters) {
   const double shift = 0x1.8p52;
@@ -386,45 +465,6 @@ FLOATS_INLINE fnzi_row_doubles doubles_reduced(fnzi_row_doubles x, fnzi_row_long
   whole -= shift;
   x = doubles_fused(whole, doubles_all(-1.5707963267948966), x);
   return doubles_fused(whole, doubles_all(-6.123233995736766e-17), x);
-}
-
-FLOATS_INLINE fnzi_row_doubles doubles_sine(fnzi_row_doubles r, fnzi_row_doubles square) {
-  fnzi_row_doubles sum =
-      DOUBLES_STEP(square, doubles_all(2.724931355810361e-6), -1.9840082007393361e-4);
-  sum = DOUBLES_STEP(sum, square, 8.3333318659428082e-3);
-  sum = DOUBLES_STEP(sum, square, -0.16666666663832636);
-  return r * DOUBLES_STEP(sum, square, 1.0);
-}
-
-FLOATS_INLINE fnzi_row_doubles doubles_cosine(fnzi_row_doubles square) {
-  fnzi_row_doubles sum =
-      DOUBLES_STEP(square, doubles_all(-2.7236502753788628e-7), 2.4799855297319e-5);
-  sum = DOUBLES_STEP(sum, square, -1.3888885068585411e-3);
-  sum = DOUBLES_STEP(sum, square, 4.166666663716101e-2);
-  sum = DOUBLES_STEP(sum, square, -0.49999999999963527);
-  return DOUBLES_STEP(sum, square, 1.0);
-}
-
-FLOATS_INLINE fnzi_row_doubles doubles_sine_of(fnzi_row_doubles x, int64_t ahead) {
-  fnzi_row_longs quarters, none = {0};
-  fnzi_row_doubles r = doubles_reduced(x, &quarters), square = r * r;
-  quarters += ahead;
-  r = doubles_choose((quarters & 1) == none, doubles_sine(r, square), doubles_cosine(square));
-  return (fnzi_row_doubles)((fnzi_row_longs)r ^ (quarters & 2) << 62);
-}
-
-FLOATS_INLINE fnzi_row_doubles doubles_sin(fnzi_row_doubles x) {
-  return doubles_sine_of(x, 0);
-}
-FLOATS_INLINE fnzi_row_doubles doubles_cos(fnzi_row_doubles x) {
-  return doubles_sine_of(x, 1);
-}
-FLOATS_INLINE fnzi_row_doubles doubles_tan(fnzi_row_doubles x) {
-  fnzi_row_longs quarters, none = {0};
-  fnzi_row_doubles r = doubles_reduced(x, &quarters), square = r * r;
-  fnzi_row_doubles sine = doubles_sine(r, square), cosine = doubles_cosine(square);
-  fnzi_row_longs is_even = (quarters & 1) == none;
-  return doubles_choose(is_even, sine, -cosine) / doubles_choose(is_even, cosine, sine);
 }
 
 /* Both with all places of doubles, for angles up to 2^30. The polynomials here and of the logarithm
@@ -474,36 +514,115 @@ FLOATS_INLINE fnzi_row_doubles doubles_log(fnzi_row_doubles x) {
   return power * 6.93147180369123816490e-01 - ((half - sum) - f);
 }
 
-/* Turns of large angles need more places of a right angle. */
-FLOATS_INLINE bool floats_has_large(fnzi_row_floats x) {
-  fnzi_row_ints large = ((fnzi_row_ints)x & INT32_MAX) > 0x4e800000; /* 2^30 */
+/* --- Sines ----------------------------------------------------------------------------------- */
+/* x less `*quarters` right angles, as the sum of the result and `*lost`: at most 0.504 of one, for
+ * |x| up to 2^17. The first difference is exact. No bit of `rest` is below the last one of `more`,
+ * so the error of the second difference is exact, too. */
+FLOATS_INLINE fnzi_row_floats floats_reduced(fnzi_row_floats x, fnzi_row_ints *quarters,
+                                             fnzi_row_floats *lost) {
+  const float shift = 0x1.8p23f;
+  const fnzi_row_floats low = floats_all(-4.37113883e-8f);
+  fnzi_row_floats whole = FLOATS_STEP(x, floats_all(0.636619747f), shift);
+  *quarters = (fnzi_row_ints)whole;
+  whole -= shift;
+  fnzi_row_floats rest = floats_fused(whole, floats_all(-1.57079637f), x);
+  fnzi_row_floats more = whole * low, r = rest - more;
+  *lost = ((rest - r) - more) - floats_fused(whole, low, -more);
+  *lost = floats_fused(whole, floats_all(1.71512451e-15f), *lost);
+  return r;
+}
+
+/* The sine of an angle and `ahead` right ones: r + r^3 p(r^2), or 1 - r^2 / 2 + r^4 p(r^2). */
+FLOATS_INLINE fnzi_row_floats floats_sine(fnzi_row_floats size, int32_t ahead) {
+  fnzi_row_ints quarters;
+  fnzi_row_floats lost, r = floats_reduced(size, &quarters, &lost), twice = r * lost;
+  fnzi_row_floats square = floats_fused(r, r, twice + twice);
+  quarters += ahead;
+  fnzi_row_floats sine = FLOATS_STEP(square, floats_all(-1.95100554e-4f), 8.33212305e-3f);
+  sine = FLOATS_STEP(sine, square, -0.166666538f);
+  sine = r + floats_fused(square * r, sine, lost);
+  fnzi_row_floats cosine = FLOATS_STEP(square, floats_all(2.44271832e-5f), -1.38872641e-3f);
+  cosine = FLOATS_STEP(cosine, square, 4.16666456e-2f);
+  cosine = FLOATS_STEP(FLOATS_STEP(cosine, square, -0.5f), square, 1.0f);
+  fnzi_row_floats found = floats_choose((quarters & 1) == 0, sine, cosine);
+  return (fnzi_row_floats)((fnzi_row_ints)found ^ (quarters & 2) << 30);
+}
+
+FLOATS_INLINE fnzi_row_floats floats_near_sin(fnzi_row_floats size) {
+  return floats_sine(size, 0);
+}
+FLOATS_INLINE fnzi_row_floats floats_near_cos(fnzi_row_floats size) {
+  return floats_sine(size, 1);
+}
+
+/* r + r^3 p(r^2), or -1 over that, with the places that r^2, the sum and the quotient lose. */
+FLOATS_INLINE fnzi_row_floats floats_near_tan(fnzi_row_floats size) {
+  fnzi_row_ints quarters;
+  fnzi_row_floats lost, r = floats_reduced(size, &quarters, &lost), square = r * r;
+  fnzi_row_floats sum = FLOATS_STEP(square, floats_all(4.4637979e-3f), -8.44467722e-5f);
+  sum = FLOATS_STEP(sum, square, 1.09701632e-2f);
+  sum = FLOATS_STEP(sum, square, 2.12315451e-2f);
+  sum = FLOATS_STEP(sum, square, 5.40694781e-2f);
+  sum = FLOATS_STEP(sum, square, 0.133325815f);
+  sum = FLOATS_STEP(sum, square, 0.333333522f);
+  fnzi_row_floats cube = square * r, rough = floats_fused(cube, sum, r);
+  fnzi_row_floats more = floats_fused(floats_fused(r, r, -square) * r, floats_all(0.5f), lost);
+  sum = floats_fused(cube, sum, floats_fused(lost * rough, rough, more));
+  fnzi_row_floats tangent = r + sum, inverse = -1.0f / tangent;
+  fnzi_row_floats lacks = FLOATS_STEP(inverse, tangent, 1.0f);
+  lacks = floats_fused(inverse, (r - tangent) + sum, lacks);
+  inverse = floats_fused(inverse, lacks, inverse);
+  return floats_choose((quarters & 1) == 0, tangent, inverse);
+}
+
+FLOATS_INLINE fnzi_row_doubles doubles_sin(fnzi_row_doubles x) {
+  fnzi_row_doubles sine, cosine;
+  doubles_sine_cosine(x, &sine, &cosine);
+  return sine;
+}
+FLOATS_INLINE fnzi_row_doubles doubles_cos(fnzi_row_doubles x) {
+  fnzi_row_doubles sine, cosine;
+  doubles_sine_cosine(x, &sine, &cosine);
+  return cosine;
+}
+FLOATS_INLINE fnzi_row_doubles doubles_tan(fnzi_row_doubles x) {
+  fnzi_row_doubles sine, cosine;
+  doubles_sine_cosine(x, &sine, &cosine);
+  return sine / cosine;
+}
+
+FLOATS_INLINE bool floats_has(fnzi_row_ints c) {
 #if FNZI_ISA == 4
-  return _mm512_test_epi32_mask((__m512i)large, (__m512i)large) != 0;
+  return _mm512_test_epi32_mask((__m512i)c, (__m512i)c) != 0;
 #elif FNZI_ISA == 3
-  return !_mm256_testz_si256((__m256i)large, (__m256i)large);
+  return !_mm256_testz_si256((__m256i)c, (__m256i)c);
 #else
-  return (large[0] | large[1] | large[2] | large[3]) != 0;
+  return (c[0] | c[1] | c[2] | c[3]) != 0;
 #endif
 }
 
-#define FLOATS_PERIODIC(name)                                                                      \
-  static __attribute__((noinline, unused))                                                         \
-  fnzi_row_floats floats_lanes_##name(fnzi_row_floats x) {                                         \
+/* Turns of large angles need more places of a right angle: up to 2^17 floats have them, up to 2^30
+ * doubles. */
+#define FLOATS_PERIODIC(name, is_odd)                                                              \
+  static __attribute__((noinline, unused)) fnzi_row_floats floats_large_##name(                    \
+      fnzi_row_floats x, fnzi_row_ints is_large, fnzi_row_floats near) {                           \
+    fnzi_row_floats far = FLOATS_BY_DOUBLES(doubles_##name, x);                                    \
     for (int i = 0; i < FNZI_ROW_FLOATS; i++)                                                      \
       if (!(fabsf(x[i]) <= 0x1p30f))                                                               \
-        x[i] = (float)name((double)x[i]);                                                          \
-      else {                                                                                       \
-        fnzi_row_doubles lane = {(double)x[i]};                                                    \
-        x[i] = (float)doubles_##name(lane)[0];                                                     \
-      }                                                                                            \
-    return x;                                                                                      \
+        far[i] = (float)name((double)x[i]);                                                        \
+    return floats_choose(is_large, far, near);                                                     \
   }                                                                                                \
   FLOATS_INLINE fnzi_row_floats fnzi_row_floats_##name(fnzi_row_floats x) {                        \
-    return floats_has_large(x) ? floats_lanes_##name(x) : FLOATS_BY_DOUBLES(doubles_##name, x);    \
+    fnzi_row_ints sign = (fnzi_row_ints)x & INT32_MIN, size = (fnzi_row_ints)x ^ sign;             \
+    fnzi_row_ints is_large = size > 0x48000000; /* 2^17 */                                         \
+    fnzi_row_floats near = floats_near_##name((fnzi_row_floats)size);                              \
+    if (is_odd)                                                                                    \
+      near = (fnzi_row_floats)((fnzi_row_ints)near ^ sign);                                        \
+    return floats_has(is_large) ? floats_large_##name(x, is_large, near) : near;                   \
   }
-FLOATS_PERIODIC(sin)
-FLOATS_PERIODIC(cos)
-FLOATS_PERIODIC(tan)
+FLOATS_PERIODIC(sin, true)
+FLOATS_PERIODIC(cos, false)
+FLOATS_PERIODIC(tan, true)
 
 #undef FLOATS_PERIODIC
 #undef FLOATS_BY_DOUBLES
