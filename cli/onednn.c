@@ -56,6 +56,13 @@
       LAYER_PARAMETERS(dnnl_convolution_desc_t), (a, b, c, d, e, f, g, h, i, j, k))                \
   ROW(dnnl_status_t, dnnl_dilated_deconvolution_forward_desc_init,                                 \
       LAYER_PARAMETERS(dnnl_deconvolution_desc_t), (a, b, c, d, e, f, g, h, i, j, k))              \
+  ROW(dnnl_status_t, dnnl_dilated_convolution_backward_weights_desc_init,                          \
+      (dnnl_convolution_desc_t * a, dnnl_alg_kind_t b, const dnnl_memory_desc_t *c,                \
+       const dnnl_memory_desc_t *d, const dnnl_memory_desc_t *e, const dnnl_memory_desc_t *f,      \
+       const dnnl_dims_t g, const dnnl_dims_t h, const dnnl_dims_t i, const dnnl_dims_t j),        \
+      (a, b, c, d, e, f, g, h, i, j))                                                              \
+  ROW(dnnl_status_t, dnnl_primitive_desc_query,                                                    \
+      (const_dnnl_primitive_desc_t a, dnnl_query_t b, int c, void *d), (a, b, c, d))               \
   ROW(dnnl_status_t, dnnl_reorder_primitive_desc_create,                                           \
       (dnnl_primitive_desc_t * a, const dnnl_memory_desc_t *b, dnnl_engine_t c,                    \
        const dnnl_memory_desc_t *d, dnnl_engine_t e, const_dnnl_primitive_attr_t f),               \

@@ -158,11 +158,18 @@ static bool read_transposed(const conv *c, fnzi_cuda_conv *out) {
     places *= (double)q->weight[d];
     results *= (double)q->y[d];
   }
-  if (c->has_bias || q->transposed || q->groups != 1 || places < results)
+  const bool is_depthwise = q->groups > 1 && q->x[0] == 1;
+  if (c->has_bias || q->transposed || (q->groups != 1 && !is_depthwise) || places < results)
     return false;
-  *out = (fnzi_cuda_conv){.dtype = q->dtype, .spatial = q->spatial, .groups = 1, .of_weight = true};
+  *out = (fnzi_cuda_conv){
+      .dtype = q->dtype, .spatial = q->spatial, .groups = q->groups, .of_weight = true};
   transpose(q->x, rank, out->x);
   transpose(q->x_strides, rank, out->x_strides);
+  if (is_depthwise) { /* the channels of x are the batches of its groups, one after the other */
+    out->x[0] /= q->groups, out->x[1] = q->groups;
+    if (!fnzi_mul_i64(out->x[0], out->x_strides[0], &out->x_strides[1]))
+      return false;
+  }
   transpose(q->weight, rank, out->y);
   transpose(q->weight_strides, rank, out->y_strides);
   transpose(q->y, rank, out->weight);

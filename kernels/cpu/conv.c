@@ -82,6 +82,10 @@ fnz_status fnzi_kernel_conv(fnzi_krn_call *call) {
   direct d = {.c = &c};
   bool done = false;
   FNZ_TRY(fnzi_meta_conv_read(call, &c));
+  if (dtype == FNZ_F32 && fnzi_cpu_conv_is_gradient(call, &c))
+    FNZ_TRY(fnzi_cpu_conv_gradient(call, &c, &done));
+  if (done)
+    return FNZ_OK;
   bool is_depth = dtype == FNZ_F32 && fnzi_cpu_conv_is_depth(&c);
   if (dtype == FNZ_F32 && !is_depth)
     FNZ_TRY(compute_f32(call, &c, &done));

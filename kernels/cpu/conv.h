@@ -30,6 +30,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_plan_make(fnz_context *ctx, const fnzi_m
                                                   bool has_bias, int lanes,
                                                   fnzi_cpu_conv_plan **out);
 void fnzi_cpu_conv_plan_end(fnz_context *ctx, fnzi_cpu_conv_plan *p);
+/* Says that they compute the same of operands of the same sizes. */
+bool fnzi_cpu_conv_same(const fnzi_meta_conv *a, const fnzi_meta_conv *b);
 bool fnzi_cpu_conv_plan_serves(const fnzi_cpu_conv_plan *p, const fnzi_meta_conv *c, bool has_bias,
                                int lanes);
 fnzi_cpu_conv_bytes fnzi_cpu_conv_plan_bytes(const fnzi_cpu_conv_plan *p);
@@ -43,7 +45,10 @@ int fnzi_cpu_conv_plan_weight(const fnzi_cpu_conv_plan *p, const float *weight, 
 /* The weight in the plan's layout. */
 int fnzi_cpu_conv_plan_run(const fnzi_cpu_conv_plan *p, const fnzi_cpu_conv_operands *o,
                            void *scratch, int lane);
-/* Converts such a status to an fnz_status. */
+/* Converts oneDNN's status to an fnz_status. If oneDNN cannot compute it, that is no failure: *done
+ * is false. */
+FNZ_MUST_CHECK fnz_status fnzi_cpu_onednn_judge(fnz_context *ctx, int status, bool *done);
+/* The same of a primitive that was made, which cannot be refused. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_plan_judge(fnz_context *ctx, int status);
 
 /* --- conv_kept.c: plans of the shapes that were computed last --------------------------------- */
@@ -74,6 +79,13 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_crop(fnzi_krn_call *call, const fnzi_met
  * implementation for these numbers: the caller then takes the direct loops. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_onednn(fnzi_krn_call *call, const fnzi_meta_conv *c,
                                                const float *weight, bool *done);
+
+/* --- conv_gradient.c ----------------------------------------------------------------------- */
+/* The call's convolution has a kernel so large that it is the gradient of another one's weight. */
+bool fnzi_cpu_conv_is_gradient(const fnzi_krn_call *call, const fnzi_meta_conv *c);
+/* *done is false where oneDNN has no fast implementation of these numbers. */
+FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_gradient(fnzi_krn_call *call, const fnzi_meta_conv *c,
+                                                 bool *done);
 
 /* --- conv_depth.c -------------------------------------------------------------------------- */
 typedef struct fnzi_cpu_conv_floats {

@@ -161,15 +161,14 @@ static dnnl_status_t create(void *user) {
   return dnnl_success;
 }
 
-/* If oneDNN cannot compute it, that is no failure: *done is false. */
-static fnz_status judge(fnz_context *ctx, dnnl_status_t status, bool *done) {
+fnz_status fnzi_cpu_onednn_judge(fnz_context *ctx, int status, bool *done) {
   *done = status == dnnl_success;
   if (*done || status == dnnl_unimplemented || status == dnnl_invalid_arguments)
     return FNZ_OK;
   if (status == dnnl_out_of_memory)
     return fnzi_no_memory(ctx);
   return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "oneDNN failed with status %d in a convolution",
-                   (int)status);
+                   status);
 }
 
 fnz_status fnzi_cpu_conv_plan_make(fnz_context *ctx, const fnzi_meta_conv *c, bool has_bias,
@@ -188,7 +187,7 @@ fnz_status fnzi_cpu_conv_plan_make(fnz_context *ctx, const fnzi_meta_conv *c, bo
     return fnzi_no_memory(ctx);
   }
   memset(p->memories, 0, bytes);
-  fnz_status status = judge(ctx, fnzi_cpu_onednn_guard(create, p), &done);
+  fnz_status status = fnzi_cpu_onednn_judge(ctx, (int)fnzi_cpu_onednn_guard(create, p), &done);
   if (done)
     *out = p;
   else
@@ -200,16 +199,18 @@ static bool same_sizes(const int64_t *a, const int64_t *b) {
   return memcmp(a, b, FNZI_CONV_MAX_SPATIAL * sizeof *a) == 0;
 }
 
+bool fnzi_cpu_conv_same(const fnzi_meta_conv *a, const fnzi_meta_conv *b) {
+  return a->in_channels == b->in_channels && a->out_channels == b->out_channels &&
+         a->spatial == b->spatial && a->transposed == b->transposed && a->batch == b->batch &&
+         a->groups == b->groups && same_sizes(a->in, b->in) && same_sizes(a->out, b->out) &&
+         same_sizes(a->kernel, b->kernel) && same_sizes(a->stride, b->stride) &&
+         same_sizes(a->dilation, b->dilation) && same_sizes(a->left, b->left) &&
+         same_sizes(a->right, b->right);
+}
+
 bool fnzi_cpu_conv_plan_serves(const fnzi_cpu_conv_plan *p, const fnzi_meta_conv *c, bool has_bias,
                                int lanes) {
-  const fnzi_meta_conv *own = &p->conv;
-  return p->lanes >= lanes && own->in_channels == c->in_channels &&
-         own->out_channels == c->out_channels && p->has_bias == has_bias &&
-         own->spatial == c->spatial && own->transposed == c->transposed && own->batch == c->batch &&
-         own->groups == c->groups && same_sizes(own->in, c->in) && same_sizes(own->out, c->out) &&
-         same_sizes(own->kernel, c->kernel) && same_sizes(own->stride, c->stride) &&
-         same_sizes(own->dilation, c->dilation) && same_sizes(own->left, c->left) &&
-         same_sizes(own->right, c->right);
+  return p->lanes >= lanes && p->has_bias == has_bias && fnzi_cpu_conv_same(&p->conv, c);
 }
 
 bool fnzi_cpu_conv_plan_shares_weight(const fnzi_cpu_conv_plan *a, const fnzi_cpu_conv_plan *b) {
@@ -292,7 +293,7 @@ int fnzi_cpu_conv_plan_run(const fnzi_cpu_conv_plan *p, const fnzi_cpu_conv_oper
 
 fnz_status fnzi_cpu_conv_plan_judge(fnz_context *ctx, int status) {
   bool done;
-  FNZ_TRY(judge(ctx, (dnnl_status_t)status, &done));
+  FNZ_TRY(fnzi_cpu_onednn_judge(ctx, status, &done));
   if (done)
     return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "oneDNN refuses a convolution that it has made");

@@ -50,29 +50,45 @@ static fnzi_krn_array *of_input(fnzi_dec_steps *s, const conv *c) {
   return gradients_convolve(s, c->grad, c->weight, c, extra);
 }
 
-/* The gradient of one group: x is the input over which the weight was moved, y the gradient of the
- * output. Channels and batch are exchanged, and stride and dilation. */
-static fnzi_krn_array *of_weight_group(fnzi_dec_steps *s, const conv *c, fnzi_krn_array *x,
-                                       fnzi_krn_array *y) {
-  x = STEP(transpose__int, V(x), I(0), I(1));
+/* The gradient of `groups` groups: x is the input over which the weight was moved, with batch and
+ * channels exchanged in each group; y is the gradient of the output. Stride and dilation are
+ * exchanged. */
+static fnzi_krn_array *of_weight_groups(fnzi_dec_steps *s, const conv *c, fnzi_krn_array *x,
+                                        fnzi_krn_array *y, int64_t groups) {
   y = STEP(transpose__int, V(y), I(0), I(1));
   fnzi_krn_array *w =
       STEP(convolution, V(x), V(y), NONE, c->dilation, c->padding, c->stride, B(false),
-           fnzi_dec_ints(s, (const int64_t[3]){0}, (size_t)c->spatial), I(1));
+           fnzi_dec_ints(s, (const int64_t[3]){0}, (size_t)c->spatial), I(groups));
   w = STEP(transpose__int, V(w), I(0), I(1));
   for (int64_t d = 0; d < c->spatial; d++)
     w = fnzi_part(s, w, d + 2, 0, fnzi_dec_array_size(c->weight, d + 2));
   return w;
 }
 
+/* (batch, groups, places...) becomes (1, groups * batch, places...). */
+static fnzi_krn_array *exchanged(fnzi_dec_steps *s, fnzi_krn_array *x) {
+  int64_t sizes[FNZ_MAX_RANK] = {1, SIZE_TIMES(SIZE(x, 0), SIZE(x, 1))};
+  for (int64_t d = 2; d < RANK(x); d++)
+    sizes[d] = SIZE(x, d);
+  return fnzi_dec_reshaped(s, STEP(transpose__int, V(x), I(0), I(1)), sizes, (size_t)RANK(x));
+}
+
+/* Groups of one channel at once, unless sizes are open, which it would fix; else one by one. */
 static fnzi_krn_array *of_weight(fnzi_dec_steps *s, const conv *c) {
   fnzi_krn_array *x = c->transposed ? c->grad : c->input, *y = c->transposed ? c->input : c->grad;
-  int64_t of_x = fnzi_dec_array_size(x, 1) / c->groups,
-          of_y = fnzi_dec_array_size(y, 1) / c->groups;
+  int64_t of_x = SIZE(x, 1) / c->groups, of_y = SIZE(y, 1) / c->groups;
+  bool is_open = false;
+  for (int64_t d = 0; d < RANK(c->grad); d++)
+    is_open = is_open || fnzi_dec_size_is_open(s, d);
+  if (c->groups > 1 && of_x == 1 && !is_open) {
+    fnzi_krn_array *all = of_weight_groups(s, c, exchanged(s, x), y, c->groups);
+    return s->status == FNZ_OK ? fnzi_dec_cat(s, &all, 1, 0) : NULL;
+  }
   fnzi_krn_array **parts = fnzi_dec_arrays_room(s, (size_t)c->groups);
   for (int64_t g = 0; s->status == FNZ_OK && g < c->groups; g++)
-    parts[g] = of_weight_group(s, c, fnzi_part(s, x, 1, g * of_x, of_x),
-                               fnzi_part(s, y, 1, g * of_y, of_y));
+    parts[g] = of_weight_groups(
+        s, c, STEP(transpose__int, V(fnzi_part(s, x, 1, g * of_x, of_x)), I(0), I(1)),
+        fnzi_part(s, y, 1, g * of_y, of_y), 1);
   return s->status == FNZ_OK ? fnzi_dec_cat(s, parts, (size_t)c->groups, 0) : NULL;
 }
 
