@@ -109,9 +109,9 @@ static fnzi_krn_array *from_the_end(fnzi_dec_steps *s, fnzi_krn_array *a, int64_
   return STEP(flip, V(STEP(cumsum, V(a), I(dim))), INTS(dim));
 }
 
-static fnzi_krn_array *where_or(fnzi_dec_steps *s, fnzi_krn_array *mask, fnzi_krn_array *a,
-                                double other) {
-  return CHOSEN(mask, a, STEP(full_like, V(a), F(other)));
+static fnzi_krn_array *filled(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *mask,
+                              int64_t number) {
+  return STEP(masked_fill__Scalar, V(a), V(mask), I(number));
 }
 
 /* The gradient of running products, without a division by zero: before the first zero the products
@@ -134,16 +134,17 @@ DECOMP(cumprod_backward) {
     output = STEP(_conj_physical, V(output));
   }
   fnzi_krn_array *is_zero = STEP(eq__Scalar, V(input), I(0));
-  fnzi_krn_array *zeros = STEP(cumsum, V(is_zero), I(dim));
-  fnzi_krn_array *none = STEP(eq__Scalar, V(zeros), I(0)), *one = STEP(eq__Scalar, V(zeros), I(1));
-  fnzi_krn_array *at = STEP(logical_and, V(one), V(is_zero));
-  fnzi_krn_array *before = DIV(from_the_end(s, where_or(s, none, MUL(output, grad), 0), dim),
-                               where_or(s, none, input, 1));
-  fnzi_krn_array *behind = STEP(logical_and, V(one), V(STEP(logical_not, V(is_zero))));
-  fnzi_krn_array *products = STEP(cumprod, V(where_or(s, behind, input, 1)), I(dim));
-  products = MUL(products, where_or(s, one, grad, 0));
+  /* Floats are exact enough: a place has no zero before it, one, or more. */
+  fnzi_krn_array *zeros = STEP(cumsum, V(fnzi_dec_cast(s, is_zero, FNZ_F32)), I(dim));
+  fnzi_krn_array *some = STEP(ne__Scalar, V(zeros), I(0)),
+                 *other = STEP(ne__Scalar, V(zeros), I(1));
+  fnzi_krn_array *given = filled(s, input, some, 1);
+  fnzi_krn_array *before = DIV(from_the_end(s, filled(s, MUL(output, grad), some, 0), dim), given);
+  fnzi_krn_array *not_behind = STEP(logical_or, V(other), V(is_zero));
+  fnzi_krn_array *products = STEP(cumprod, V(filled(s, input, not_behind, 1)), I(dim));
+  products = MUL(products, filled(s, grad, other, 0));
   fnzi_krn_array *lacking = STEP(sum__dim_IntList, V(products), INTS(dim), B(true));
-  lacking = MUL(lacking, STEP(prod__dim_int, V(where_or(s, none, input, 1)), I(dim), B(true)));
-  fnzi_krn_array *back = where_or(s, none, before, 0);
-  fnzi_dec_result_give(s, CHOSEN(at, lacking, back));
+  lacking = MUL(lacking, STEP(prod__dim_int, V(given), I(dim), B(true)));
+  fnzi_krn_array *at = STEP(logical_and, V(is_zero), V(STEP(logical_not, V(other))));
+  fnzi_dec_result_give(s, CHOSEN(at, lacking, filled(s, before, some, 0)));
 }
