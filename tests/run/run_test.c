@@ -1,4 +1,4 @@
-/* checks: 10
+/* checks: 11
  * Functional runs: inputs are bound by name and size, results are named by the signature, and what
  * cannot be run is refused by name. */
 #include "tests/help/run_help.h"
@@ -52,6 +52,32 @@ START_TEST(numbers_pass) {
     const fnz_array *last = fnz_arrays_find(out, "output.2");
     ck_assert_ptr_nonnull(last);
     ck_assert_mem_eq(last->data, numbers, sizeof numbers);
+    fnz_arrays_destroy(out);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* torch.export records a tensor for a gradient that output_mask leaves out, and none is there. */
+START_TEST(a_result_that_is_not_there) {
+  static const char inputs[] = "%x: f32[1,1,6]";
+  static const char masked[] =
+      "%a: f32[1,1,6], %b: f32[1], %c: f32[1] = native_batch_norm_backward(%x, %x, None, None, "
+      "None, %m, %m, True, 0.5, [False, True, True])";
+  const int64_t sizes[3] = {1, 1, 6};
+  open_context();
+  for (int reads = 0; reads < 2; reads++) {
+    char body[400];
+    fnz_arrays *out;
+    snprintf(body, sizeof body, "%%m: f32[1] = ones([1])\n%s\nreturn %s", masked,
+             reads ? "%a" : "%c");
+    OK(ctx, fnz_arrays_create(ctx, &out));
+    fnz_status status = run_numbers(inputs, body, arrays_of("x", FNZ_F32, 3, sizes), false, out);
+    ck_assert_int_eq(status, reads ? FNZ_BAD_INPUT : FNZ_OK);
+    if (reads)
+      ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "has no result 0 here"));
+    else
+      ck_assert_float_eq(*(const float *)fnz_arrays_at(out, 0)->data, 21);
     fnz_arrays_destroy(out);
   }
   fnz_context_destroy(ctx);
@@ -392,6 +418,6 @@ START_TEST(out_of_memory) {
 }
 END_TEST
 
-RUN_SUITE("run", numbers_pass, items_of_every_type, numbers_come_out, inputs_are_checked,
-          messages_say_both_sides, results_are_named, assertions_end_the_run,
+RUN_SUITE("run", numbers_pass, a_result_that_is_not_there, items_of_every_type, numbers_come_out,
+          inputs_are_checked, messages_say_both_sides, results_are_named, assertions_end_the_run,
           unlike_and_entangled_tensors, what_cannot_be_run, out_of_memory)
