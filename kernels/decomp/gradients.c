@@ -416,6 +416,24 @@ DECOMP(embedding_backward) {
 }
 
 /* --- Windows ----------------------------------------------------------------------------- */
+/* Windows lie side by side, all in `places`, and that stays so. */
+static bool windows_meet(const fnzi_dec_steps *s, int64_t places, int64_t windows, int64_t size,
+                         int64_t step) {
+  bool is_open = s->script && (s->script->open | s->script->open_dims);
+  return !is_open && windows > 0 && size > 0 && size == step && windows <= places / size;
+}
+
+/* Zeros follow, where places do. One is added to all, as that makes 0 of -0. */
+static fnzi_krn_array *windows_joined(fnzi_dec_steps *s, fnzi_krn_array *grad, uint32_t dim,
+                                      const fnzi_krn_array *like) {
+  int64_t pads[2 * FNZ_MAX_RANK] = {0}, behind = RANK(like) - 1 - dim;
+  int64_t rest = SIZE(like, dim) - SIZE(grad, dim);
+  pads[2 * behind + 1] = rest;
+  if (rest)
+    grad = STEP(constant_pad_nd, V(grad), fnzi_dec_ints(s, pads, (size_t)(2 * behind + 2)));
+  return ADD(grad, STEP(zeros, INTS(1), DTYPE(DTYPE_OF(grad))));
+}
+
 /* unfold has put the places within a window last; here they go behind the windows. */
 DECOMP(unfold_backward) {
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_in");
@@ -439,8 +457,12 @@ DECOMP(unfold_backward) {
   for (uint32_t d = 0; d <= rank; d++)
     order[d] = d <= dim ? d : d == dim + 1 ? rank : d - 1;
   if (rank)
-    grad = STEP(permute_copy, V(grad), fnzi_dec_ints(s, order, rank + 1));
+    grad = STEP(permute, V(grad), fnzi_dec_ints(s, order, rank + 1));
   grad = fnzi_dec_reshaped(s, grad, sizes, rank);
+  if (rank && windows_meet(s, SIZE(zeros, dim), windows, size, step)) {
+    fnzi_dec_result_give(s, windows_joined(s, grad, dim, zeros));
+    return;
+  }
   /* The place along the dimension of each element of each window: step * window + place. */
   fnzi_krn_array *starts = STEP(mul__Scalar, V(STEP(arange, I(windows))), I(step));
   fnzi_krn_array *places =
