@@ -406,11 +406,13 @@ DECOMP(embedding_backward) {
   int64_t count = fnzi_dec_array_numel(index);
   grad = RESHAPED(grad, count, width);
   index = RESHAPED(index, count);
-  fnzi_krn_array *skip =
-      STEP(eq__Scalar, V(index), I(fnzi_krn_named_int(s->call, "padding_idx", -1)));
+  int64_t padding = fnzi_krn_named_int(s->call, "padding_idx", -1);
   if (fnzi_krn_named_bool(s->call, "scale_grad_by_freq", false))
     grad = MUL(grad, rarity(s, index, rows, fnzi_dec_array_dtype(grad)));
-  grad = STEP(masked_fill__Scalar, V(grad), V(RESHAPED(skip, count, 1)), I(0));
+  if (padding >= 0 || fnzi_dec_is_open(s, "padding_idx")) { /* no row has a number below 0 */
+    fnzi_krn_array *skip = STEP(eq__Scalar, V(index), I(padding));
+    grad = STEP(masked_fill__Scalar, V(grad), V(RESHAPED(skip, count, 1)), I(0));
+  }
   fnzi_krn_array *zeros = STEP(new_zeros, V(grad), INTS(rows, width));
   fnzi_dec_result_give(s, STEP(index_add, V(zeros), I(0), V(index), V(grad)));
 }
