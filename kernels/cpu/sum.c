@@ -1,6 +1,7 @@
 /* sum.c - sums and means of floats with eager's bits: the dimensions in the order its iterator
  * walks them, and cascades of partial sums as its loops form them on eight lanes of f32. */
 #include "kernels/core/half.h"
+#include "kernels/cpu/fold.h"
 #include "kernels/cpu/row_code.h"
 #include "kernels/cpu/sizes.h"
 #include "kernels/cpu/special_reals.h"
@@ -527,6 +528,43 @@ static fnz_status sum_halves(fnzi_krn_call *call, const bool *reduced, bool *don
   return FNZ_OK;
 }
 
+/* Rows in order that are not so in memory: on one thread each is summed while it is in the caches,
+ * where it was brought. */
+typedef struct brought_rows {
+  fnz_dtype dtype;
+  bool is_mean;
+  int64_t length;
+  char *out;
+} brought_rows;
+
+static void sum_brought(const void *user, int64_t row, const void *data) {
+  const brought_rows *r = user;
+  fnzi_cpu_sum_row(r->dtype, r->is_mean, data, r->length,
+                   r->out + row * (int64_t)fnzi_dtype(r->dtype)->bytes);
+}
+
+static bool are_brought(const fnzi_krn_call *call, const bool *reduced) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
+  int64_t ordered[FNZ_MAX_RANK];
+  const fnz_geometry order = fnzi_krn_array_ordered(self, ordered);
+  bool is_last = true;
+  for (uint32_t i = 1; i < order.rank; i++)
+    is_last = is_last && reduced[i - 1] <= reduced[i];
+  fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->window.dtype);
+  return is_last && fnzi_krn_array_numel(self) > 0 && self->window.dtype == dtype &&
+         call->outputs[0]->window.dtype == dtype && !self->eager && fnzi_cpu_lanes(call) == 1 &&
+         fnzi_is_contiguous(&order) && lies_apart(self, &order, reduced);
+}
+
+static fnz_status sum_brought_rows(fnzi_krn_call *call, const bool *reduced, bool is_mean) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
+  brought_rows r = {self->window.dtype, is_mean, reduced_count(self, reduced), NULL};
+  void *out;
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, r.dtype, &out));
+  r.out = out;
+  return fnzi_cpu_rows_visit(call, reduced, r.dtype, sum_brought, &r);
+}
+
 static fnz_status sum_floats(fnzi_krn_call *call, const bool *reduced, bool is_mean) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnz_dtype out_dtype = call->outputs[0]->window.dtype;
@@ -536,11 +574,6 @@ static fnz_status sum_floats(fnzi_krn_call *call, const bool *reduced, bool is_m
   fnz_dtype summed = is_half && is_mean ? FNZ_F32 : out_dtype;
   addends x;
   void *out;
-  bool done = false;
-  if (is_half && !is_mean)
-    FNZ_TRY(sum_halves(call, reduced, &done));
-  if (done)
-    return FNZ_OK;
   FNZ_TRY(find_addends(call, self, &order, reduced, summed, &x));
   plan p = {.width = x.dtype == FNZ_F64 ? 4 : 8,
             .folds = is_half && !is_mean,
@@ -568,6 +601,16 @@ static fnz_status sum_floats(fnzi_krn_call *call, const bool *reduced, bool is_m
   return FNZ_OK;
 }
 
+static fnz_status sum_as_they_lie(fnzi_krn_call *call, const bool *reduced, bool is_mean) {
+  fnz_dtype dtype = call->outputs[0]->window.dtype;
+  bool done = false;
+  if (are_brought(call, reduced))
+    return sum_brought_rows(call, reduced, is_mean);
+  if ((dtype == FNZ_F16 || dtype == FNZ_BF16) && !is_mean)
+    FNZ_TRY(sum_halves(call, reduced, &done));
+  return done ? FNZ_OK : sum_floats(call, reduced, is_mean);
+}
+
 fnz_status fnzi_kernel_sum(fnzi_krn_call *call) {
   fnz_dtype dtype = call->outputs[0]->window.dtype;
   bool reduced[FNZ_MAX_RANK], is_mean = call->row->mode == FNZI_MODE_mean;
@@ -579,10 +622,10 @@ fnz_status fnzi_kernel_sum(fnzi_krn_call *call) {
   if (fnzi_is_complex(dtype))
     return (dtype == FNZ_C64 ? float_sum_complex : double_sum_complex)(call, reduced, is_mean);
   if (fnzi_is_float(dtype))
-    return sum_floats(call, reduced, is_mean);
+    return sum_as_they_lie(call, reduced, is_mean);
   return fnzi_cpu_reduce_by(call, dtype == FNZ_BOOL ? FNZI_MODE_any : FNZI_MODE_sum);
 }
 
 fnz_status fnzi_cpu_mean(fnzi_krn_call *call, const bool *reduced) {
-  return sum_floats(call, reduced, true);
+  return sum_as_they_lie(call, reduced, true);
 }
