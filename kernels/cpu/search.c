@@ -11,20 +11,13 @@ static int64_t integer_at(const int64_t *x, int64_t at) {
 #include "kernels/cpu/search_values.h"
 #undef VALUE
 
-/* Elements as integers, as doubles, or as floats where they are floats. */
-static fnz_status take(fnzi_krn_call *call, const fnzi_krn_array *array, bool are_integers,
+/* Elements as integers, as doubles, or as floats. */
+static fnz_status take(fnzi_krn_call *call, const fnzi_krn_array *array, fnz_dtype dtype,
                        fnzi_cpu_reals *reals, const int64_t **integers) {
-  bool are_floats = array->window.dtype == FNZ_F32 && !are_integers && !call->record;
   const void *data;
-  FNZ_TRY(fnzi_krn_dense_get_as(call, array,
-                                are_integers ? FNZ_I64
-                                : are_floats ? FNZ_F32
-                                             : FNZ_F64,
-                                &data));
-  *integers = are_integers ? data : NULL;
-  *reals = are_integers ? (fnzi_cpu_reals){NULL, NULL}
-           : are_floats ? (fnzi_cpu_reals){data, NULL}
-                        : (fnzi_cpu_reals){NULL, data};
+  FNZ_TRY(fnzi_krn_dense_get_as(call, array, dtype, &data));
+  *integers = dtype == FNZ_I64 ? data : NULL;
+  *reals = (fnzi_cpu_reals){dtype == FNZ_F32 ? data : NULL, dtype == FNZ_F64 ? data : NULL};
   return FNZ_OK;
 }
 
@@ -47,23 +40,28 @@ static fnz_status search_open_number(fnzi_krn_call *call, const fnz_arg *number,
   return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
+/* One step of each search; `guards` keeps those that are at their end. */
+#define STEP_ALL(T, goes_on, many, guards)                                                         \
+  for (int k = 0; k < (many); k++) {                                                               \
+    const int64_t half = (int64_t)((uint64_t)left[k] / 2), at = low[k] + half;                     \
+    const T a = sorted[(guards) && at == length ? length - 1 : at], b = wanted[i + k];             \
+    const int64_t is_before = -(int64_t)((!(guards) || left[k] > 0) & (goes_on));                  \
+    low[k] += (half + 1) & is_before;                                                              \
+    left[k] = half - ((2 * half + 1 - left[k]) & is_before);                                       \
+  }
 /* As found_at() does, with the same comparisons: with NaN another one first would find another
  * place. Without branches, which no processor foresees, so each search takes as many steps as the
- * longest; searches side by side do not wait for each other. Registers hold fewer of wider types.
- */
+ * longest, which may be one more than the shortest; searches side by side do not wait for each
+ * other. Registers hold fewer of wider types. */
 #define FIND(T, goes_on, many)                                                                     \
   for (; count - i >= (many); i += (many)) {                                                       \
     int64_t low[many] = {0}, left[many];                                                           \
     for (int k = 0; k < (many); k++)                                                               \
       left[k] = length;                                                                            \
-    for (int64_t rest = length; rest > 0; rest /= 2)                                               \
-      for (int k = 0; k < (many); k++) {                                                           \
-        const int64_t half = left[k] / 2, at = low[k] + half;                                      \
-        const T a = sorted[at < length ? at : length - 1], b = wanted[i + k];                      \
-        const int64_t is_before = -(int64_t)((left[k] > 0) & (goes_on));                           \
-        low[k] += (half + 1) & is_before;                                                          \
-        left[k] = half - ((2 * half + 1 - left[k]) & is_before);                                   \
-      }                                                                                            \
+    for (int64_t rest = length / 2 + length % 2; rest > 0; rest /= 2)                              \
+      STEP_ALL(T, goes_on, many, false)                                                            \
+    if (length & (length + 1))                                                                     \
+      STEP_ALL(T, goes_on, many, true)                                                             \
     for (int k = 0; k < (many); k++)                                                               \
       found[i + k] = low[k];                                                                       \
   }
@@ -105,17 +103,18 @@ static fnz_status search_run(fnzi_krn_call *call, const fnzi_krn_array *sorted,
   s->length = g->sizes[g->rank - 1];
   s->per_row = g->rank > 1 && count ? out->sizes[out->rank - 1] : 0;
   const fnzi_krn_array *array = fnzi_krn_arg_array(wanted);
-  if (array) {
+  if (array)
     s->are_integers = !fnzi_is_float(fnzi_promote(array->window.dtype, g->dtype));
-    FNZ_TRY(take(call, array, s->are_integers, &s->wanted, &s->wanted_integers));
-  } else {
+  else
     FNZ_TRY(search_open_number(call, wanted, g->dtype, s));
-  }
-  FNZ_TRY(take(call, sorted, s->are_integers, &s->sorted, &s->sorted_integers));
+  bool are_floats = g->dtype == FNZ_F32 && (!array || array->window.dtype == FNZ_F32);
+  fnz_dtype dtype = s->are_integers ? FNZ_I64 : are_floats && !call->record ? FNZ_F32 : FNZ_F64;
+  if (array)
+    FNZ_TRY(take(call, array, dtype, &s->wanted, &s->wanted_integers));
+  FNZ_TRY(take(call, sorted, dtype, &s->sorted, &s->sorted_integers));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &found));
   if (call->record) { /* sorted ones, wanted ones, places */
     const int64_t integers[] = {s->length, s->per_row, s->are_integers, s->right};
-    fnz_dtype dtype = s->are_integers ? FNZ_I64 : FNZ_F64;
     fnzi_cpu_recording t = {.f = {.nwindows = 0}};
     fnzi_cpu_record_window(&t, dtype, fnz_geometry_numel(g),
                            s->are_integers ? (const void *)s->sorted_integers : s->sorted.d);
