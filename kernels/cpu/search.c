@@ -40,7 +40,7 @@ static fnz_status search_open_number(fnzi_krn_call *call, const fnz_arg *number,
   return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
-/* One step of each search; `guards` keeps those that are at their end. */
+/* Takes a step of each search. With `guards` a search at its end stays there. */
 #define STEP_ALL(T, goes_on, many, guards)                                                         \
   for (int k = 0; k < (many); k++) {                                                               \
     const int64_t half = (int64_t)((uint64_t)left[k] / 2), at = low[k] + half;                     \
