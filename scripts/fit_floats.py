@@ -97,4 +97,8 @@ root = mpmath.sqrt
 show("in f64, e^x = 1 + x + x^2 p(x):", lambda x: (mpmath.exp(x) - 1 - x) / x**2, mpmath.mpf("-0.347"), mpmath.mpf("0.347"), 11)
 show("in f64, erf(x) = x + x p(x^2):", lambda s: mpmath.erf(root(s)) / root(s) - 1, mpmath.mpf("1e-9"), 1, 12)
 show("in f64, erfc(x) e^(x^2) (1 + 2 x) = p((x - 2) / (x + 2)):", scaled_erfc, mpmath.mpf(-1) / 3 - mpmath.mpf("0.001"), mpmath.mpf("0.5"), 16)
+show("in f64, erfc(x) = 1 - x - x p(x^2):", lambda s: mpmath.erf(root(s)) / root(s) - 1, mpmath.mpf("1e-9"),
+     mpmath.mpf("0.3613"), 10)
+show("in f64, erfc(x) e^(x^2) (0.75 + 1.5 x) = 1 + p((x - 2) / (x + 2)):", lambda t: scaled_erfc(t) * 3 / 4 - 1,
+     mpmath.mpf("-1.4") / mpmath.mpf("2.6") - mpmath.mpf("0.001"), mpmath.mpf("25.3") / mpmath.mpf("29.3"), 24)
 show("in f64, tanh(x) = x + x^3 p(x^2):", lambda s: (mpmath.tanh(root(s)) / root(s) - 1) / s, mpmath.mpf("1e-9"), mpmath.mpf("0.3969"), 12)

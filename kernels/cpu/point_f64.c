@@ -41,7 +41,7 @@
 #define OWN_atan  SLEEF(atan, u10)
 #define OWN_cos   SLEEF_z10(cos)
 #define OWN_erf   fnzi_row_doubles_erf
-#define OWN_erfc  SLEEF(erfc, u15)
+#define OWN_erfc  fnzi_row_doubles_erfc
 #define OWN_exp   SLEEF(exp, u10)
 #define OWN_log   SLEEF(log, u10)
 #define OWN_log10 SLEEF(log10, u10)

@@ -242,7 +242,6 @@ static inline vector f_nextafter(vector x, vector y) {
 #define SLEEF_own(x)   OWN(x)
 #define SLEEF_u05(x)   SLEEF(x, u05)
 #define SLEEF_u10(x)   SLEEF(x, u10)
-#define SLEEF_u15(x)   SLEEF(x, u15)
 #define V(x, accuracy) SLEEF_##accuracy(x)
 #define W              V
 #define N              vector

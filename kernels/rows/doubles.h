@@ -97,6 +97,48 @@ DOUBLES_INLINE fnzi_row_doubles fnzi_row_doubles_erf(fnzi_row_doubles x) {
   return doubles_signed(doubles_choose(size == size, found, size), x);
 }
 
+/* 1 - x - x p(x^2) up to 0.6, from there on exp(-x^2) (1 + q(t)) v with v = 1 / (0.75 + 1.5 x) and
+ * t = (x - 2) / (x + 2), and from 28 on 0: as the function of f32. */
+DOUBLES_INLINE fnzi_row_doubles doubles_far_erfc(fnzi_row_doubles x) {
+  static const double far[] = {
+      -8.8457431015265315e-8, 1.824063835982565e-7,   2.1453825272475584e-7,
+      -3.1837989165472493e-7, -6.5778623894653566e-7, -4.387037696914768e-7,
+      1.1181747583980649e-6,  3.8881599897189641e-6,  2.7927601127027187e-6,
+      -1.0113434529927612e-5, -2.7320689485140524e-5, -1.1331599371033204e-6,
+      0.00011327995762809938, 0.00015477546387248051, -0.00034075568507761146,
+      -0.0010926104622712035, 0.00095350422833079359, 0.0065419904068094453,
+      -0.0060255113119490562, -0.040665000744027737,  0.12303846002508355,
+      -0.12452279821146704,   -0.069572869939309514,  -0.042266213835603461};
+  const fnzi_row_doubles slope = doubles_all(1.5), least = doubles_all(0.75),
+                         one = doubles_all(1.0);
+  fnzi_row_doubles above = x + 2.0, by = doubles_fused(x, slope, least), part = 1.0 / (above * by);
+  fnzi_row_doubles v = above * part, q = DOUBLES_POLYNOMIAL(far, (x - 2.0) * by * part);
+  fnzi_row_doubles lost = doubles_fused(-v, by, one), square = x * x, rest;
+  lost = doubles_fused(-v, doubles_fused(x, slope, least - by), lost);
+  fnzi_row_longs power;
+  fnzi_row_doubles factor = doubles_exp_rest(-square, &power, &rest);
+  fnzi_row_doubles e = doubles_fused(factor, rest, one), low = doubles_fused(factor, rest, one - e);
+  low = doubles_fused(e, doubles_fused(-x, x, square) + lost, low);
+  fnzi_row_doubles high = e * v;
+  low = doubles_fused(low, v, doubles_fused(e, v, -high));
+  low = doubles_fused(high, q, doubles_fused(low, q, low));
+  return (high + low) * doubles_power(power >> 1) * doubles_power(power - (power >> 1));
+}
+
+DOUBLES_INLINE fnzi_row_doubles fnzi_row_doubles_erfc(fnzi_row_doubles x) {
+  static const double near_zero[] = {-1.390829595184217e-7,   1.6278777916797354e-6,
+                                     -1.4917967047728345e-5,  0.00012055137246470876,
+                                     -0.00085483239280403691, 0.0052239775955892981,
+                                     -0.026866170643475697,   0.11283791670950459,
+                                     -0.37612638903183701,    0.12837916709551257};
+  fnzi_row_doubles size = doubles_size(x), left = 1.0 - x;
+  fnzi_row_doubles sum = DOUBLES_POLYNOMIAL(near_zero, x * x);
+  fnzi_row_doubles near = left + doubles_fused(-sum, x, (1.0 - left) - x);
+  fnzi_row_doubles far = doubles_far_erfc(doubles_choose(size > 28.0, doubles_all(28.0), size));
+  far = doubles_choose((fnzi_row_longs)x < 0, 2.0 - far, far);
+  return doubles_choose(size > 0.6, far, near);
+}
+
 /* 1 - 2 / (exp(2 t) + 1), t > 0, with the places that its steps lose: of the exponential, of the
  * sum with 1, and of the quotient. */
 DOUBLES_INLINE fnzi_row_doubles doubles_far_tanh(fnzi_row_doubles t) {

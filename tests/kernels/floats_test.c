@@ -129,8 +129,8 @@ static void check_double(const char *name, double x, double have, long double wa
       check_double(#name, x, y, name##l((long double)x));                                          \
     }
 
-START_TEST(functions_of_doubles_are_right_to_a_unit){CHECK_DOUBLES(erf) CHECK_DOUBLES(tanh)
-                                                         CHECK_DOUBLES(exp)} END_TEST
+START_TEST(functions_of_doubles_are_right_to_a_unit){
+    CHECK_DOUBLES(erf) CHECK_DOUBLES(erfc) CHECK_DOUBLES(tanh) CHECK_DOUBLES(exp)} END_TEST
 
     RUN_SUITE("floats", functions_of_doubles_are_right_to_a_unit, functions_are_right_to_a_unit,
               exp_is_right_to_a_unit)
