@@ -53,30 +53,47 @@ static void give_image(fnzi_dec_steps *s, fnzi_krn_array *a, padding p, const si
 /* --- Circular ---------------------------------------------------------------------------- */
 /* Negative pads cut off elements first. Positive pads then repeat elements of the other end, each
  * at most once. */
-static fnzi_krn_array *wrapped(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim,
-                               const int64_t *pads) {
+static fnzi_krn_array *padding_cut(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim,
+                                   const int64_t *pads) {
   int64_t size = fnzi_dec_array_size(a, dim), before = pads[0] < 0 ? 0 : pads[0];
   int64_t after = pads[1] < 0 ? 0 : pads[1], left;
-  bool cut = fnzi_add_i64(size, before ? 0 : pads[0], &left) &&
-             fnzi_add_i64(left, after ? 0 : pads[1], &left);
-  if (!cut || left < 0 || before > left || after > left)
+  bool fits = fnzi_add_i64(size, before ? 0 : pads[0], &left) &&
+              fnzi_add_i64(left, after ? 0 : pads[1], &left);
+  if (!fits || left < 0 || before > left || after > left)
     fnzi_dec_refuse(
         s, FNZ_CLASS_BOUNDS,
         "padding (%lld, %lld) of dimension %lld, whose size is %lld, goes round more than once",
         (long long)pads[0], (long long)pads[1], (long long)dim, (long long)size);
-  if (s->status != FNZ_OK)
-    return NULL;
-  fnzi_krn_array *middle = fnzi_part(s, a, dim, before ? 0 : -pads[0], left);
-  fnzi_krn_array *const parts[] = {fnzi_part(s, middle, dim, left - before, before), middle,
-                                   fnzi_part(s, middle, dim, 0, after)};
-  return fnzi_dec_cat(s, parts, 3, dim);
+  if (s->status != FNZ_OK || left == size)
+    return a;
+  return fnzi_part(s, a, dim, before ? 0 : -pads[0], left);
 }
 
+/* `count` places from `to` on are those from `from` on. */
+static fnzi_krn_array *padding_repeated(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim,
+                                        int64_t to, int64_t from, int64_t count) {
+  return STEP(slice_scatter, V(a), V(fnzi_part(s, a, dim, from, count)), I(dim), I(to),
+              I(to + count));
+}
+
+/* Zeros are padded first and written over where they lie, so that elements are copied once. */
 static void give_wrapped(fnzi_dec_steps *s, fnzi_krn_array *a, padding p) {
+  int64_t pads[2 * FNZ_MAX_RANK], last = (int64_t)fnzi_dec_array_rank(a) - 1;
   if (!is_image(s, a, p, "circular"))
     return;
   for (size_t i = 0; i < p.dims; i++)
-    a = wrapped(s, a, (int64_t)fnzi_dec_array_rank(a) - 1 - (int64_t)i, p.pads + 2 * i);
+    a = padding_cut(s, a, last - (int64_t)i, p.pads + 2 * i);
+  for (size_t i = 0; i < 2 * p.dims; i++)
+    pads[i] = p.pads[i] < 0 ? 0 : p.pads[i];
+  a = STEP(constant_pad_nd, V(a), fnzi_dec_ints(s, pads, 2 * p.dims));
+  for (size_t i = 0; i < p.dims; i++) {
+    int64_t dim = last - (int64_t)i, before = pads[2 * i], after = pads[2 * i + 1];
+    int64_t left = fnzi_dec_array_size(a, dim) - before - after;
+    if (before)
+      a = padding_repeated(s, a, dim, 0, left, before);
+    if (after)
+      a = padding_repeated(s, a, dim, before + left, before, after);
+  }
   fnzi_dec_result_give(s, a);
 }
 
