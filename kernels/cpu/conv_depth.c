@@ -1,5 +1,6 @@
 /* conv_depth.c - convolutions in f32 of one dimension and stride 1 where each channel is a group of
- * its own, as in front of attention: oneDNN has no quick implementation of long ones. */
+ * its own, as in front of attention: oneDNN has no quick implementation of long ones. A transposed
+ * one is the convolution by the kernel backwards. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/sizes.h"
 #include "kernels/cpu/special_reals.h"
@@ -10,6 +11,7 @@ typedef float piece __attribute__((vector_size(PIECE * sizeof(float))));
 typedef struct depth {
   const fnzi_meta_conv *c;
   fnzi_cpu_conv_floats o;
+  int64_t left; /* zeros before a line */
   int64_t span; /* floats of a padded line, and of a tile behind it */
   float *room;  /* a line of each thread */
 } depth;
@@ -20,12 +22,14 @@ static void fill_tile(const depth *d, const float *line, const float *weight, fl
   piece sums[PIECES];
   for (int i = 0; i < PIECES; i++)
     sums[i] = bias - (piece){0};
-  for (int64_t k = 0; k < d->c->kernel[0]; k++) {
+  const int64_t count = d->c->kernel[0];
+  for (int64_t k = 0; k < count; k++) {
     const float *from = line + k * d->c->dilation[0];
+    const float by = weight[d->c->transposed ? count - 1 - k : k];
     for (int i = 0; i < PIECES; i++) {
       piece x;
       memcpy(&x, from + PIECE * i, sizeof x);
-      sums[i] += weight[k] * x;
+      sums[i] += by * x;
     }
   }
   memcpy(to, sums, sizeof sums);
@@ -34,7 +38,7 @@ static void fill_tile(const depth *d, const float *line, const float *weight, fl
 static void conv_depth_fill_line(const void *user, int64_t at, int lane) {
   const depth *d = user;
   const fnzi_meta_conv *c = d->c;
-  int64_t channel = at % c->out_channels, count = c->out[0], left = c->left[0];
+  int64_t channel = at % c->out_channels, count = c->out[0], left = d->left;
   int64_t in = at / c->out_channels * c->in_channels + channel / (c->out_channels / c->in_channels);
   int64_t begin = left > 0 ? left : 0, end = fnzi_cpu_least(d->span, left + c->in[0]);
   float *line = d->room + lane * d->span, *to = d->o.y + at * count, last[TILE];
@@ -54,14 +58,15 @@ static void conv_depth_fill_line(const void *user, int64_t at, int lane) {
 }
 
 bool fnzi_cpu_conv_is_depth(const fnzi_meta_conv *c) {
-  return c->spatial == 1 && !c->transposed && c->stride[0] == 1 && c->in_channels &&
-         c->groups == c->in_channels && c->out[0] > 0 && fnzi_cpu_conv_pads_little(c);
+  return c->spatial == 1 && c->stride[0] == 1 && c->in_channels && c->groups == c->in_channels &&
+         c->out[0] > 0 && fnzi_cpu_conv_pads_little(c);
 }
 
 fnz_status fnzi_cpu_conv_depth(fnzi_krn_call *call, const fnzi_meta_conv *c,
                                const fnzi_cpu_conv_floats *o) {
   depth d = {.c = c, .o = *o};
   void *room;
+  d.left = c->transposed ? (c->kernel[0] - 1) * c->dilation[0] - c->left[0] : c->left[0];
   d.span = c->out[0] - 1 + (c->kernel[0] - 1) * c->dilation[0] + 1 + TILE;
   FNZ_TRY(fnzi_krn_scratch_take(call, d.span * fnzi_cpu_lanes(call), sizeof(float), &room));
   d.room = room;
