@@ -43,7 +43,7 @@
 #define OWN_erf   fnzi_row_doubles_erf
 #define OWN_erfc  fnzi_row_doubles_erfc
 #define OWN_exp   SLEEF(exp, u10)
-#define OWN_log   SLEEF(log, u10)
+#define OWN_log   fnzi_row_doubles_log
 #define OWN_log10 SLEEF(log10, u10)
 #define OWN_log1p SLEEF(log1p, u10)
 #define OWN_log2  SLEEF(log2, u10)

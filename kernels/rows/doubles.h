@@ -65,6 +65,14 @@ DOUBLES_INLINE fnzi_row_doubles fnzi_row_doubles_exp(fnzi_row_doubles x) {
   return part * doubles_power(half) * doubles_power(power - half);
 }
 
+DOUBLES_INLINE fnzi_row_doubles fnzi_row_doubles_log(fnzi_row_doubles x) {
+  fnzi_row_longs is_small = x < 0x1p-1022;
+  fnzi_row_doubles found = doubles_log(doubles_choose(is_small, x * 0x1p52, x), is_small & -52);
+  fnzi_row_doubles end = doubles_choose(x < 0.0, doubles_all(NAN), x);
+  end = doubles_choose(x == 0.0, doubles_all(-INFINITY), end);
+  return doubles_choose((fnzi_row_longs)(x > 0.0) & (x < INFINITY), found, end);
+}
+
 DOUBLES_INLINE fnzi_row_doubles doubles_size(fnzi_row_doubles x) {
   return (fnzi_row_doubles)((fnzi_row_longs)x & INT64_MAX);
 }

@@ -494,13 +494,13 @@ FLOATS_INLINE void doubles_sine_cosine(fnzi_row_doubles x, fnzi_row_doubles *sin
   *cosine = (fnzi_row_doubles)((fnzi_row_longs)*cosine ^ ((quarters + 1) & 2) << 62);
 }
 
-/* For normal numbers above 0. */
-FLOATS_INLINE fnzi_row_doubles doubles_log(fnzi_row_doubles x) {
+/* The logarithm of x times 2^more, for normal numbers x above 0. */
+FLOATS_INLINE fnzi_row_doubles doubles_log(fnzi_row_doubles x, fnzi_row_longs more) {
   const double shift = 0x1.8p52;
   const int64_t root = 0x3fe6a09e667f3bcc; /* of 1/2 */
   fnzi_row_longs exponent = ((fnzi_row_longs)x - root) & -(INT64_C(1) << 52);
   fnzi_row_doubles f = (fnzi_row_doubles)((fnzi_row_longs)x - exponent) - 1.0;
-  fnzi_row_longs whole = (fnzi_row_longs)((fnzi_row_longs)doubles_all(shift) + (exponent >> 52));
+  fnzi_row_longs whole = (fnzi_row_longs)doubles_all(shift) + (exponent >> 52) + more;
   fnzi_row_doubles power = (fnzi_row_doubles)whole - shift;
   fnzi_row_doubles s = f / (f + 2.0), square = s * s, half = 0.5 * f * f;
   fnzi_row_doubles sum =

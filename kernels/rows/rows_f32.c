@@ -600,7 +600,7 @@ static void row_normals(float mean, float deviation, float *x, int64_t count) {
     for (int i = 0; i < PAIRS; i += FNZI_ROW_FLOATS / 2) {
       fnzi_row_doubles u, angles, s, c;
       memcpy(&u, left + i, sizeof u), memcpy(&angles, angle + i, sizeof angles);
-      u = doubles_log(u);
+      u = doubles_log(u, (fnzi_row_longs){0});
       doubles_sine_cosine(angles, &s, &c);
       memcpy(left + i, &u, sizeof u);
       memcpy(sine + i, &s, sizeof s), memcpy(cosine + i, &c, sizeof c);
