@@ -532,7 +532,8 @@ FLOATS_INLINE fnzi_row_floats floats_reduced(fnzi_row_floats x, fnzi_row_ints *q
   return r;
 }
 
-/* The sine of an angle and `ahead` right ones: r + r^3 p(r^2), or 1 - r^2 / 2 + r^4 p(r^2). */
+/* The sine of an angle and `ahead` right ones: r + r^3 p(r^2), or 1 - r^2 / 2 + r^4 p(r^2), with
+ * the places that r^2 and the difference lose. */
 FLOATS_INLINE fnzi_row_floats floats_sine(fnzi_row_floats size, int32_t ahead) {
   fnzi_row_ints quarters;
   fnzi_row_floats lost, r = floats_reduced(size, &quarters, &lost), twice = r * lost;
@@ -543,7 +544,10 @@ FLOATS_INLINE fnzi_row_floats floats_sine(fnzi_row_floats size, int32_t ahead) {
   sine = r + floats_fused(square * r, sine, lost);
   fnzi_row_floats cosine = FLOATS_STEP(square, floats_all(2.44271832e-5f), -1.38872641e-3f);
   cosine = FLOATS_STEP(cosine, square, 4.16666456e-2f);
-  cosine = FLOATS_STEP(FLOATS_STEP(cosine, square, -0.5f), square, 1.0f);
+  fnzi_row_floats half = 0.5f * square, near = 1.0f - half;
+  fnzi_row_floats lacks = floats_fused(r, r, -square) + (twice + twice);
+  lacks = floats_fused(lacks, floats_all(-0.5f), (1.0f - near) - half);
+  cosine = near + floats_fused(cosine, square * square, lacks);
   fnzi_row_floats found = floats_choose((quarters & 1) == 0, sine, cosine);
   return (fnzi_row_floats)((fnzi_row_ints)found ^ (quarters & 2) << 30);
 }
