@@ -19,8 +19,7 @@
   } while (0)
 
 enum {
-  LEAST_KERNEL = 16,   /* elements */
-  LARGER = 2,          /* that many times the result */
+  LEAST_KERNEL = 16,   /* elements, and no fewer than the result has */
   LEAST_CHANNELS = 32, /* of a part: fewer do not fill oneDNN's blocks */
   LEAST_USES = 1024,   /* of an element of the images in a part, which orders them for itself */
   MOST_PARTS = 4
@@ -262,7 +261,7 @@ bool fnzi_cpu_conv_is_gradient(const fnzi_krn_call *call, const fnzi_meta_conv *
   int64_t kernel = fnzi_cpu_volume(c->kernel);
   return !c->transposed && c->batched && (c->groups == 1 || is_depthwise(c)) &&
          !fnzi_krn_call_input(call, 2) && !fnzi_cpu_conv_keeps_weight(call) &&
-         kernel >= LEAST_KERNEL && kernel / LARGER >= fnzi_cpu_volume(c->out);
+         kernel >= LEAST_KERNEL && kernel >= fnzi_cpu_volume(c->out);
 }
 
 /* Parts of the groups, or of a group's channels of the result. */
