@@ -80,10 +80,6 @@ DECOMP(pdist_backward) {
       STEP(index_select, V(fnzi_dec_transposed(s, x)), I(1), V(STEP(arange, I(n))));
   fnzi_krn_array *apart = SUB(STEP(unsqueeze, V(x), I(-1)), columns);
   grad = RESHAPED(grad, pairs), dist = RESHAPED(dist, pairs);
-  if (p == 2) /* one quotient for a pair, not for each of its elements */
-    back = ZEROED(MUL(apart, matrix_of(s, DIV(grad, dist), above)),
-                  STEP(eq__Scalar, V(matrix_of(s, dist, above)), I(0)));
-  else
-    back = along(s, apart, matrix_of(s, grad, above), matrix_of(s, dist, above), p);
+  back = along(s, apart, matrix_of(s, grad, above), matrix_of(s, dist, above), p);
   GIVE(STEP(sum__dim_IntList, V(back), INTS(-1)));
 }
