@@ -5,6 +5,8 @@
 #include "kernels/cpu/sizes.h"
 #include "kernels/cpu/special_reals.h"
 
+#include <math.h>
+
 enum { PIECE = 4, PIECES = 8, TILE = PIECE * PIECES };
 typedef float piece __attribute__((vector_size(PIECE * sizeof(float))));
 
@@ -35,6 +37,22 @@ static void fill_tile(const depth *d, const float *line, const float *weight, fl
   memcpy(to, sums, sizeof sums);
 }
 
+/* A weight that is infinite or NaN makes NaN of the zeros around a line, so here it meets only the
+ * line itself. */
+static void fill_inside(const depth *d, const float *x, const float *weight, float bias,
+                        float *to) {
+  const fnzi_meta_conv *c = d->c;
+  const int64_t count = c->kernel[0];
+  for (int64_t i = 0; i < c->out[0]; i++) {
+    to[i] = bias;
+    for (int64_t k = 0; k < count; k++) {
+      int64_t at = i + k * c->dilation[0] - d->left;
+      if (at >= 0 && at < c->in[0])
+        to[i] += weight[c->transposed ? count - 1 - k : k] * x[at];
+    }
+  }
+}
+
 static void conv_depth_fill_line(const void *user, int64_t at, int lane) {
   const depth *d = user;
   const fnzi_meta_conv *c = d->c;
@@ -44,6 +62,13 @@ static void conv_depth_fill_line(const void *user, int64_t at, int lane) {
   float *line = d->room + lane * d->span, *to = d->o.y + at * count, last[TILE];
   const float *weight = d->o.weight + channel * c->kernel[0];
   float bias = d->o.bias ? d->o.bias[channel] : 0;
+  bool is_finite = true;
+  for (int64_t k = 0; k < c->kernel[0]; k++)
+    is_finite = is_finite && isfinite(weight[k]);
+  if (!is_finite) {
+    fill_inside(d, d->o.x + in * c->in[0], weight, bias, to);
+    return;
+  }
   memset(line, 0, (size_t)d->span * sizeof *line);
   if (begin < end)
     memcpy(line + begin, d->o.x + in * c->in[0] + begin - left,

@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 10
  * kernels_conv_test.c - convolutions and pooling against plain loops and numbers worked out by
  * hand. */
 #include "tests/kernels/kernels_nn.h"
@@ -203,6 +203,18 @@ START_TEST(padding_by_name) {
 }
 END_TEST
 
+/* An infinite weight meets no zeros around a line: the numbers are eager's. */
+START_TEST(infinite_weights_of_channels) {
+  start(1);
+  fnz_arg x = T(S(1, 2, 3), 1, 1, 1, 1, 1, 1), w = T(S(2, 1, 2), INFINITY, 1, 1, 1);
+  RUN("conv1d", x, w, NONE, L1(1), L1(1), L1(1), I(2));
+  WANT(0, 1, INFINITY, INFINITY, INFINITY, 1, 2, 2, 1);
+  RUN("conv_transpose1d", x, w, NONE, L1(1), L1(0), L1(0), I(2));
+  WANT(0, INFINITY, INFINITY, INFINITY, 1, 1, 2, 2, 1);
+  finish();
+}
+END_TEST
+
 START_TEST(impossible_convolutions_are_refused) {
   start(1);
   fnz_arg x = T(S(1, 2, 3), 1, 2, 3, 4, 5, 6), w = T(S(1, 2, 2), 1, 1, 1, 1);
@@ -294,6 +306,6 @@ START_TEST(nearest_neighbours_by_hand) {
 END_TEST
 
 RUN_SUITE("kernels_conv", float_convolutions_against_loops, double_convolutions_against_loops,
-          padding_by_name, impossible_convolutions_are_refused, channels_last_is_kept,
-          largest_of_windows_by_hand, rows_of_windows_are_windows, windows_that_miss_the_input,
-          nearest_neighbours_by_hand)
+          padding_by_name, infinite_weights_of_channels, impossible_convolutions_are_refused,
+          channels_last_is_kept, largest_of_windows_by_hand, rows_of_windows_are_windows,
+          windows_that_miss_the_input, nearest_neighbours_by_hand)
