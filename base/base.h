@@ -192,13 +192,11 @@ FNZI_SHARED void fnzi_arena_reset(fnzi_arena *arena);
 /* Room for `bytes` at a multiple of 16 in the newest chunk, which is a new one. */
 FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_arena_more(fnzi_arena *arena, size_t bytes);
 
-/* count * size bytes at a multiple of 16, not initialised: bytes may be elements of any type. */
-FNZ_MUST_CHECK static inline fnz_status fnzi_arena_take(fnzi_arena *arena, size_t count,
-                                                        size_t size, void **out) {
-  size_t bytes, start = (arena->used + 15) & ~(size_t)15;
+/* So many bytes at a multiple of `align`, a power of 2 up to 16. */
+FNZ_MUST_CHECK static inline fnz_status fnzi_arena_cut(fnzi_arena *arena, size_t bytes,
+                                                       size_t align, void **out) {
+  size_t start = (arena->used + align - 1) & ~(align - 1);
   *out = NULL;
-  if (!fnzi_mul_size(count, size, &bytes))
-    bytes = SIZE_MAX;
   if (!arena->chunks || start > arena->size || bytes > arena->size - start) {
     FNZ_TRY(fnzi_arena_more(arena, bytes));
     start = arena->used;
@@ -206,6 +204,12 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_arena_take(fnzi_arena *arena, size_
   *out = (char *)arena->chunks + start;
   arena->used = start + bytes;
   return FNZ_OK;
+}
+/* count * size bytes at a multiple of 16, not initialised: bytes may be elements of any type. */
+FNZ_MUST_CHECK static inline fnz_status fnzi_arena_take(fnzi_arena *arena, size_t count,
+                                                        size_t size, void **out) {
+  size_t bytes;
+  return fnzi_arena_cut(arena, fnzi_mul_size(count, size, &bytes) ? bytes : SIZE_MAX, 16, out);
 }
 /* The same, zeroed. */
 FNZ_MUST_CHECK static inline fnz_status fnzi_arena_alloc(fnzi_arena *arena, size_t count,

@@ -115,21 +115,14 @@ fnz_status fnzi_arena_more(fnzi_arena *arena, size_t want) {
   return FNZ_OK;
 }
 
-/* Strings are packed, without fnzi_arena_take()'s gaps. */
-static fnz_status take_packed(fnzi_arena *arena, size_t bytes, char **out) {
-  if (!arena->chunks || bytes > arena->size - arena->used)
-    FNZ_TRY(fnzi_arena_more(arena, bytes));
-  *out = (char *)arena->chunks + arena->used;
-  arena->used += bytes;
-  return FNZ_OK;
-}
-
+/* Strings are packed: they need no alignment. */
 fnz_status fnzi_arena_string(fnzi_arena *arena, const char *s, size_t size, const char **out) {
-  char *text;
+  void *room;
   size_t bytes;
   if (!fnzi_add_size(size, 1, &bytes))
     return fnzi_no_memory(arena->ctx);
-  FNZ_TRY(take_packed(arena, bytes, &text));
+  FNZ_TRY(fnzi_arena_cut(arena, bytes, 1, &room));
+  char *text = room;
   if (size)
     memcpy(text, s, size);
   text[size] = 0;
@@ -139,8 +132,9 @@ fnz_status fnzi_arena_string(fnzi_arena *arena, const char *s, size_t size, cons
 
 fnz_status fnzi_arena_dotted(fnzi_arena *arena, const char *a, const char *b, const char **out) {
   size_t first = strlen(a), second = strlen(b);
-  char *text;
-  FNZ_TRY(take_packed(arena, first + second + 2, &text));
+  void *room;
+  FNZ_TRY(fnzi_arena_cut(arena, first + second + 2, 1, &room));
+  char *text = room;
   memcpy(text, a, first);
   text[first] = '.';
   memcpy(text + first + 1, b, second + 1);
@@ -154,12 +148,12 @@ fnz_status fnzi_arena_format(fnzi_arena *arena, const char **out, const char *fo
   va_copy(again, args);
   int n = vsnprintf(NULL, 0, format, args);
   va_end(args);
-  char *text = NULL;
-  fnz_status status = take_packed(arena, (size_t)n + 1, &text);
+  void *room;
+  fnz_status status = fnzi_arena_cut(arena, (size_t)n + 1, 1, &room);
   if (status == FNZ_OK)
-    vsnprintf(text, (size_t)n + 1, format, again);
+    vsnprintf(room, (size_t)n + 1, format, again);
   va_end(again);
-  *out = text;
+  *out = room;
   return status;
 }
 
