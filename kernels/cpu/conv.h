@@ -45,12 +45,6 @@ int fnzi_cpu_conv_plan_weight(const fnzi_cpu_conv_plan *p, const float *weight, 
 /* The weight in the plan's layout. */
 int fnzi_cpu_conv_plan_run(const fnzi_cpu_conv_plan *p, const fnzi_cpu_conv_operands *o,
                            void *scratch, int lane);
-/* Converts oneDNN's status to an fnz_status. If oneDNN cannot compute it, that is no failure: *done
- * is false. */
-FNZ_MUST_CHECK fnz_status fnzi_cpu_onednn_judge(fnz_context *ctx, int status, bool *done);
-/* The same of a primitive that was made, which cannot be refused. */
-FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_plan_judge(fnz_context *ctx, int status);
-
 /* --- conv_kept.c: plans of the shapes that were computed last --------------------------------- */
 /* The plan for a shape, kept by the backend; NULL when oneDNN has none. It is valid for the next
  * FNZI_CONV_PARTS calls. */

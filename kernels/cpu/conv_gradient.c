@@ -7,16 +7,9 @@
  * are put in oneDNN's order before, and back after. Parts, of the groups or of the channels of the
  * result, run each on one thread; how many there are depends on the sizes alone. */
 #include "kernels/cpu/conv.h"
-#include "kernels/cpu/onednn_guard.h"
+#include "kernels/cpu/onednn.h"
 #include "kernels/cpu/sizes.h"
 #include "kernels/cpu/special_reals.h"
-
-#define DNNL_TRY(expr)                                                                             \
-  do {                                                                                             \
-    dnnl_status_t dnnl_status_ = (expr);                                                           \
-    if (dnnl_status_ != dnnl_success)                                                              \
-      return dnnl_status_;                                                                         \
-  } while (0)
 
 enum {
   LEAST_KERNEL = 16,   /* elements, and no fewer than the result has */
@@ -27,16 +20,15 @@ enum {
 
 enum { IMAGES, GRADIENT, WEIGHT, OPERANDS };
 
-typedef int64_t steps[2 + FNZI_CONV_MAX_SPATIAL];
+typedef int64_t conv_strides[2 + FNZI_CONV_MAX_SPATIAL];
 
 typedef struct plan {
-  fnzi_meta_conv conv;  /* as the call has it */
-  steps steps[WEIGHT];  /* strides of the call's arguments */
-  int64_t groups, outs; /* of a part */
-  dnnl_engine_t engine;
-  dnnl_stream_t stream;
+  fnzi_meta_conv conv;          /* as the call has it */
+  conv_strides strides[WEIGHT]; /* of the call's arguments */
+  int64_t parts, groups, outs;  /* how many; groups and channels of one */
+  fnzi_cpu_onednn dnn;
   dnnl_primitive_t primitive, order[OPERANDS]; /* order: NULL where nothing is to be ordered */
-  dnnl_memory_desc_t given[OPERANDS], ordered[OPERANDS], scratch;
+  dnnl_memory_desc_t given[OPERANDS], ordered[OPERANDS];
 } plan;
 
 static void conv_gradient_end(fnz_context *ctx, void *data) {
@@ -46,10 +38,7 @@ static void conv_gradient_end(fnz_context *ctx, void *data) {
       dnnl_primitive_destroy(p->order[i]);
   if (p->primitive)
     dnnl_primitive_destroy(p->primitive);
-  if (p->stream)
-    dnnl_stream_destroy(p->stream);
-  if (p->engine)
-    dnnl_engine_destroy(p->engine);
+  fnzi_cpu_onednn_close(&p->dnn);
   fnzi_free(ctx, p, sizeof *p);
 }
 
@@ -72,13 +61,13 @@ static dnnl_status_t conv_gradient_describe(const fnzi_meta_conv *c, const int64
 static dnnl_status_t describe_all(plan *p) {
   const fnzi_meta_conv *c = &p->conv;
   const int64_t batch = c->in_channels / c->groups, out = fnzi_cpu_volume(c->out);
-  steps images;
-  memcpy(images, p->steps[IMAGES], sizeof images);
+  conv_strides images;
+  memcpy(images, p->strides[IMAGES], sizeof images);
   if (is_depthwise(c)) /* its channels are the groups */
     images[0] = batch * images[1];
-  DNNL_TRY(conv_gradient_describe(c, c->in, p->groups * c->batch, images, &p->given[IMAGES]));
-  DNNL_TRY(conv_gradient_describe(c, c->kernel, p->groups * p->outs, p->steps[GRADIENT],
-                                  &p->given[GRADIENT]));
+  FNZI_DNNL_TRY(conv_gradient_describe(c, c->in, p->groups * c->batch, images, &p->given[IMAGES]));
+  FNZI_DNNL_TRY(conv_gradient_describe(c, c->kernel, p->groups * p->outs, p->strides[GRADIENT],
+                                       &p->given[GRADIENT]));
   dnnl_dims_t dims = {p->groups}, strides = {p->outs * out};
   int lead = p->groups > 1, rank = lead + 2;
   dims[lead] = p->outs, strides[lead] = out;
@@ -106,18 +95,18 @@ static dnnl_status_t conv_gradient_create_desc(plan *p, const_dnnl_primitive_att
                c->left[i];
   }
   for (int i = 0; i < OPERANDS; i++)
-    DNNL_TRY(dnnl_memory_desc_init_by_tag(&any[i], p->given[i].ndims, p->given[i].dims, dnnl_f32,
-                                          dnnl_format_tag_any));
-  DNNL_TRY(dnnl_dilated_convolution_forward_desc_init(
+    FNZI_DNNL_TRY(dnnl_memory_desc_init_by_tag(&any[i], p->given[i].ndims, p->given[i].dims,
+                                               dnnl_f32, dnnl_format_tag_any));
+  FNZI_DNNL_TRY(dnnl_dilated_convolution_forward_desc_init(
       &forward, dnnl_forward_training, dnnl_convolution_direct, &any[IMAGES], &any[WEIGHT], NULL,
       &any[GRADIENT], strides, dilates, left, right));
-  DNNL_TRY(dnnl_dilated_convolution_backward_weights_desc_init(
+  FNZI_DNNL_TRY(dnnl_dilated_convolution_backward_weights_desc_init(
       &backward, dnnl_convolution_direct, &any[IMAGES], &any[WEIGHT], NULL, &any[GRADIENT], strides,
       dilates, left, right));
-  DNNL_TRY(dnnl_primitive_desc_create(&hint, &forward, NULL, p->engine, NULL));
-  dnnl_status_t status = dnnl_primitive_desc_create(out, &backward, attr, p->engine, hint);
+  FNZI_DNNL_TRY(dnnl_primitive_desc_create(&hint, &forward, NULL, p->dnn.engine, NULL));
+  dnnl_status_t status = dnnl_primitive_desc_create(out, &backward, attr, p->dnn.engine, hint);
   dnnl_primitive_desc_destroy(hint);
-  DNNL_TRY(status);
+  FNZI_DNNL_TRY(status);
   status = dnnl_primitive_desc_query(*out, dnnl_query_impl_info_str, 0, &name);
   if (status == dnnl_success && (strstr(name, "gemm") || strstr(name, "ref")))
     status = dnnl_unimplemented;
@@ -126,32 +115,22 @@ static dnnl_status_t conv_gradient_create_desc(plan *p, const_dnnl_primitive_att
   return status;
 }
 
-/* A primitive of a descriptor, which ends; its scratch memory becomes part of the plan's. */
-static dnnl_status_t finish(plan *p, dnnl_primitive_desc_t desc, dnnl_primitive_t *out) {
-  const dnnl_memory_desc_t *scratch =
-      dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
-  dnnl_status_t status = dnnl_primitive_create(out, desc);
-  if (scratch && dnnl_memory_desc_get_size(scratch) > dnnl_memory_desc_get_size(&p->scratch))
-    p->scratch = *scratch;
-  dnnl_primitive_desc_destroy(desc);
-  return status;
-}
-
 static dnnl_status_t conv_gradient_create_with(plan *p, const_dnnl_primitive_attr_t attr) {
   static const int names[OPERANDS] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS};
   dnnl_primitive_desc_t desc;
-  DNNL_TRY(describe_all(p));
-  DNNL_TRY(conv_gradient_create_desc(p, attr, &desc));
+  FNZI_DNNL_TRY(describe_all(p));
+  FNZI_DNNL_TRY(conv_gradient_create_desc(p, attr, &desc));
   for (int i = 0; i < OPERANDS; i++)
     p->ordered[i] = *dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, names[i]);
-  DNNL_TRY(finish(p, desc, &p->primitive));
+  FNZI_DNNL_TRY(fnzi_cpu_onednn_finish(&p->dnn, desc, &p->primitive));
   for (int i = 0; i < OPERANDS; i++) {
     const dnnl_memory_desc_t *from = i == WEIGHT ? &p->ordered[i] : &p->given[i],
                              *to = i == WEIGHT ? &p->given[i] : &p->ordered[i];
     if (dnnl_memory_desc_equal(from, to))
       continue;
-    DNNL_TRY(dnnl_reorder_primitive_desc_create(&desc, from, p->engine, to, p->engine, attr));
-    DNNL_TRY(finish(p, desc, &p->order[i]));
+    FNZI_DNNL_TRY(
+        dnnl_reorder_primitive_desc_create(&desc, from, p->dnn.engine, to, p->dnn.engine, attr));
+    FNZI_DNNL_TRY(fnzi_cpu_onednn_finish(&p->dnn, desc, &p->order[i]));
   }
   return dnnl_success;
 }
@@ -159,12 +138,8 @@ static dnnl_status_t conv_gradient_create_with(plan *p, const_dnnl_primitive_att
 static dnnl_status_t conv_gradient_create(void *user) {
   plan *p = user;
   dnnl_primitive_attr_t attr;
-  DNNL_TRY(dnnl_engine_create(&p->engine, dnnl_cpu, 0));
-  DNNL_TRY(dnnl_stream_create(&p->stream, p->engine, dnnl_stream_default_flags));
-  DNNL_TRY(dnnl_primitive_attr_create(&attr));
-  dnnl_status_t status = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
-  if (status == dnnl_success)
-    status = conv_gradient_create_with(p, attr);
+  FNZI_DNNL_TRY(fnzi_cpu_onednn_open(&p->dnn, &attr));
+  dnnl_status_t status = conv_gradient_create_with(p, attr);
   dnnl_primitive_attr_destroy(attr);
   return status;
 }
@@ -172,7 +147,6 @@ static dnnl_status_t conv_gradient_create(void *user) {
 /* --- Executing --------------------------------------------------------------------------- */
 typedef struct run {
   const plan *plan;
-  int64_t parts;
   const float *images, *gradient;
   float *weight;
   unsigned char *room;                    /* of all threads */
@@ -191,7 +165,7 @@ static dnnl_status_t order(const plan *p, int i, dnnl_memory_t from, dnnl_memory
                            dnnl_memory_t scratch) {
   const dnnl_exec_arg_t args[] = {
       {DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, scratch}};
-  return p->order[i] ? dnnl_primitive_execute(p->order[i], p->stream, 3, args) : dnnl_success;
+  return p->order[i] ? dnnl_primitive_execute(p->order[i], p->dnn.stream, 3, args) : dnnl_success;
 }
 
 static dnnl_status_t execute_with(const plan *p, const dnnl_memory_t *given,
@@ -201,9 +175,9 @@ static dnnl_status_t execute_with(const plan *p, const dnnl_memory_t *given,
                                   {DNNL_ARG_DIFF_DST, ordered[GRADIENT]},
                                   {DNNL_ARG_DIFF_WEIGHTS, ordered[WEIGHT]},
                                   {DNNL_ARG_SCRATCHPAD, scratch}};
-  DNNL_TRY(order(p, IMAGES, given[IMAGES], ordered[IMAGES], scratch));
-  DNNL_TRY(order(p, GRADIENT, given[GRADIENT], ordered[GRADIENT], scratch));
-  DNNL_TRY(dnnl_primitive_execute(p->primitive, p->stream, 4, args));
+  FNZI_DNNL_TRY(order(p, IMAGES, given[IMAGES], ordered[IMAGES], scratch));
+  FNZI_DNNL_TRY(order(p, GRADIENT, given[GRADIENT], ordered[GRADIENT], scratch));
+  FNZI_DNNL_TRY(dnnl_primitive_execute(p->primitive, p->dnn.stream, 4, args));
   return order(p, WEIGHT, ordered[WEIGHT], given[WEIGHT], scratch);
 }
 
@@ -214,12 +188,12 @@ static dnnl_status_t execute(void *user) {
   dnnl_status_t status = dnnl_success;
   unsigned char *room = one->room;
   for (int i = 0; i <= OPERANDS; room += one->run->bytes[i++]) {
-    const dnnl_memory_desc_t *desc = i < OPERANDS ? &p->ordered[i] : &p->scratch;
+    const dnnl_memory_desc_t *desc = i < OPERANDS ? &p->ordered[i] : &p->dnn.scratch;
     void *data = i == OPERANDS || p->order[i] ? room : one->given[i];
     if (status == dnnl_success)
-      status = dnnl_memory_create(&ordered[i], desc, p->engine, data);
+      status = dnnl_memory_create(&ordered[i], desc, p->dnn.engine, data);
     if (status == dnnl_success && i < OPERANDS)
-      status = dnnl_memory_create(&given[i], &p->given[i], p->engine, one->given[i]);
+      status = dnnl_memory_create(&given[i], &p->given[i], p->dnn.engine, one->given[i]);
   }
   if (status == dnnl_success)
     status = execute_with(p, given, ordered);
@@ -232,24 +206,16 @@ static dnnl_status_t execute(void *user) {
   return status;
 }
 
-/* oneDNN's memory takes a pointer that it may write through, for its inputs too. */
-static void *conv_gradient_writable(const float *data) {
-  union {
-    const float *in;
-    void *out;
-  } unconst = {data};
-  return unconst.out;
-}
-
 static void conv_gradient_run_part(const void *user, int64_t at, int lane) {
   const run *r = user;
   const fnzi_meta_conv *c = &r->plan->conv;
   const int64_t outs = at * r->plan->groups * r->plan->outs,
                 ins = is_depthwise(c) ? at * r->plan->groups : 0;
   part one = {.run = r, .room = r->room + (size_t)lane * r->lane_bytes};
-  one.given[IMAGES] = conv_gradient_writable(r->images + ins * (c->in_channels / c->groups) *
-                                                             r->plan->steps[IMAGES][1]);
-  one.given[GRADIENT] = conv_gradient_writable(r->gradient + outs * r->plan->steps[GRADIENT][0]);
+  one.given[IMAGES] = fnzi_cpu_onednn_writable(r->images + ins * (c->in_channels / c->groups) *
+                                                               r->plan->strides[IMAGES][1]);
+  one.given[GRADIENT] =
+      fnzi_cpu_onednn_writable(r->gradient + outs * r->plan->strides[GRADIENT][0]);
   one.given[WEIGHT] = r->weight + outs * fnzi_cpu_volume(c->out);
   int status = (int)fnzi_cpu_onednn_guard(execute, &one);
   if (status)
@@ -266,7 +232,7 @@ bool fnzi_cpu_conv_is_gradient(const fnzi_krn_call *call, const fnzi_meta_conv *
 
 /* Parts of the groups, or of a group's channels of the result. */
 static int64_t conv_gradient_count_parts(const fnzi_meta_conv *c) {
-  const int64_t count = is_depthwise(c) ? c->groups : c->out_channels / c->groups;
+  const int64_t count = is_depthwise(c) ? c->groups : c->out_channels;
   const int64_t least = is_depthwise(c) ? 1 : LEAST_USES;
   int64_t parts = MOST_PARTS;
   while (parts > 1 && (count % (parts * LEAST_CHANNELS) ||
@@ -295,13 +261,12 @@ static fnz_status open_argument(fnzi_krn_call *call, size_t i, const float **out
 }
 
 /* The call's plan, kept for its next run; *out is NULL where oneDNN has no fast implementation. */
-static fnz_status find_plan(fnzi_krn_call *call, const fnzi_meta_conv *c, const steps *at,
+static fnz_status find_plan(fnzi_krn_call *call, const fnzi_meta_conv *c, const conv_strides *at,
                             plan **out) {
   plan *p = call->own ? call->own->data : NULL;
-  const int64_t parts = conv_gradient_count_parts(c);
   bool done;
   *out = p;
-  if (p && fnzi_cpu_conv_same(&p->conv, c) && memcmp(p->steps, at, sizeof p->steps) == 0)
+  if (p && fnzi_cpu_conv_same(&p->conv, c) && memcmp(p->strides, at, sizeof p->strides) == 0)
     return FNZ_OK;
   if (p) {
     conv_gradient_end(call->ctx, p);
@@ -312,9 +277,10 @@ static fnz_status find_plan(fnzi_krn_call *call, const fnzi_meta_conv *c, const 
     return fnzi_no_memory(call->ctx);
   memset(p, 0, sizeof *p);
   p->conv = *c;
-  memcpy(p->steps, at, sizeof p->steps);
-  p->groups = is_depthwise(c) ? c->groups / parts : 1;
-  p->outs = c->out_channels / c->groups / (is_depthwise(c) ? 1 : parts);
+  memcpy(p->strides, at, sizeof p->strides);
+  p->parts = conv_gradient_count_parts(c);
+  p->groups = is_depthwise(c) ? c->groups / p->parts : 1;
+  p->outs = c->out_channels / p->parts / p->groups;
   fnz_status status =
       fnzi_cpu_onednn_judge(call->ctx, (int)fnzi_cpu_onednn_guard(conv_gradient_create, p), &done);
   if (status != FNZ_OK || !done) {
@@ -332,7 +298,7 @@ static fnz_status run_in(fnzi_krn_call *call, run *r) {
   const fnzi_meta_conv *c = &p->conv;
   fnzi_krn_storage *memory;
   for (int i = 0; i <= OPERANDS; i++) {
-    const dnnl_memory_desc_t *desc = i < OPERANDS ? &p->ordered[i] : &p->scratch;
+    const dnnl_memory_desc_t *desc = i < OPERANDS ? &p->ordered[i] : &p->dnn.scratch;
     if (i == OPERANDS || p->order[i])
       r->bytes[i] = (dnnl_memory_desc_get_size(desc) + 63) & ~(size_t)63;
     r->lane_bytes += r->bytes[i];
@@ -340,23 +306,23 @@ static fnz_status run_in(fnzi_krn_call *call, run *r) {
   FNZI_NEW(&call->scratch, lanes, &r->status);
   FNZ_TRY(fnzi_krn_storage_create(call->ctx, call->stock, lanes * r->lane_bytes, &memory));
   r->room = memory->data;
-  fnzi_cpu_rows_spread(call, r->parts, fnzi_cpu_volume(c->kernel) * c->in_channels,
+  fnzi_cpu_rows_spread(call, p->parts, fnzi_cpu_volume(c->kernel) * c->in_channels,
                        conv_gradient_run_part, r);
   fnzi_krn_storage_release(call->ctx, memory);
   for (size_t i = 0; i < lanes; i++)
     if (r->status[i])
-      return fnzi_cpu_conv_plan_judge(call->ctx, r->status[i]);
+      return fnzi_cpu_onednn_judge_made(call->ctx, r->status[i]);
   return FNZ_OK;
 }
 
 fnz_status fnzi_cpu_conv_gradient(fnzi_krn_call *call, const fnzi_meta_conv *c, bool *done) {
-  run r = {.parts = conv_gradient_count_parts(c)};
+  run r = {.status = NULL};
   fnzi_cpu_reals_out weight;
-  steps at[WEIGHT] = {{0}};
+  conv_strides at[WEIGHT] = {{0}};
   plan *p;
   FNZ_TRY(open_argument(call, 0, &r.images, at[IMAGES]));
   FNZ_TRY(open_argument(call, 1, &r.gradient, at[GRADIENT]));
-  FNZ_TRY(find_plan(call, c, (const steps *)at, &p));
+  FNZ_TRY(find_plan(call, c, (const conv_strides *)at, &p));
   *done = p != NULL;
   if (!p)
     return FNZ_OK;

@@ -6,14 +6,7 @@
  * the order of its sums, would otherwise depend on how many threads the caller has. Scratch memory
  * comes from the caller, so that several threads can execute one primitive. */
 #include "kernels/cpu/conv.h"
-#include "kernels/cpu/onednn_guard.h"
-
-#define DNNL_TRY(expr)                                                                             \
-  do {                                                                                             \
-    dnnl_status_t dnnl_status_ = (expr);                                                           \
-    if (dnnl_status_ != dnnl_success)                                                              \
-      return dnnl_status_;                                                                         \
-  } while (0)
+#include "kernels/cpu/onednn.h"
 
 enum { ARGUMENTS = 5 }; /* x, weight, y, bias, scratch */
 
@@ -22,10 +15,9 @@ struct fnzi_cpu_conv_plan {
   bool has_bias;
   int lanes;
   dnnl_memory_t *memories; /* ARGUMENTS for each lane: to make them takes as long as a small part */
-  dnnl_engine_t engine;
-  dnnl_stream_t stream;
+  fnzi_cpu_onednn dnn;
   dnnl_primitive_t primitive, reorder; /* reorder: of the weight; NULL: it is as it should be */
-  dnnl_memory_desc_t x, y, bias, scratch;
+  dnnl_memory_desc_t x, y, bias;
   dnnl_memory_desc_t plain, weight; /* the weight in the caller's memory and in the primitive's */
 };
 
@@ -38,10 +30,7 @@ void fnzi_cpu_conv_plan_end(fnz_context *ctx, fnzi_cpu_conv_plan *p) {
     dnnl_primitive_destroy(p->reorder);
   if (p->primitive)
     dnnl_primitive_destroy(p->primitive);
-  if (p->stream)
-    dnnl_stream_destroy(p->stream);
-  if (p->engine)
-    dnnl_engine_destroy(p->engine);
+  fnzi_cpu_onednn_close(&p->dnn);
   fnzi_free(ctx, p, sizeof *p);
 }
 
@@ -91,8 +80,8 @@ static dnnl_status_t create_desc(const fnzi_cpu_conv_plan *p, const_dnnl_primiti
                                  dnnl_primitive_desc_t *out) {
   const fnzi_meta_conv *c = &p->conv;
   dnnl_memory_desc_t weight;
-  DNNL_TRY(dnnl_memory_desc_init_by_tag(&weight, p->plain.ndims, p->plain.dims, dnnl_f32,
-                                        dnnl_format_tag_any));
+  FNZI_DNNL_TRY(dnnl_memory_desc_init_by_tag(&weight, p->plain.ndims, p->plain.dims, dnnl_f32,
+                                             dnnl_format_tag_any));
   dnnl_dims_t strides = {0}, dilates = {0}, left = {0}, right = {0};
   for (uint32_t i = 0; i < c->spatial; i++) {
     strides[i] = c->stride[i];
@@ -103,72 +92,48 @@ static dnnl_status_t create_desc(const fnzi_cpu_conv_plan *p, const_dnnl_primiti
   const dnnl_memory_desc_t *bias = p->has_bias ? &p->bias : NULL;
   if (c->transposed) {
     dnnl_deconvolution_desc_t op;
-    DNNL_TRY(dnnl_dilated_deconvolution_forward_desc_init(
+    FNZI_DNNL_TRY(dnnl_dilated_deconvolution_forward_desc_init(
         &op, dnnl_forward_inference, dnnl_deconvolution_direct, &p->x, &weight, bias, &p->y,
         strides, dilates, left, right));
-    return dnnl_primitive_desc_create(out, &op, attr, p->engine, NULL);
+    return dnnl_primitive_desc_create(out, &op, attr, p->dnn.engine, NULL);
   }
   dnnl_convolution_desc_t op;
-  DNNL_TRY(dnnl_dilated_convolution_forward_desc_init(&op, dnnl_forward_inference,
-                                                      dnnl_convolution_direct, &p->x, &weight, bias,
-                                                      &p->y, strides, dilates, left, right));
-  return dnnl_primitive_desc_create(out, &op, attr, p->engine, NULL);
-}
-
-/* A primitive of a descriptor, which ends; its scratch memory becomes part of the plan's. */
-static dnnl_status_t conv_onednn_finish(fnzi_cpu_conv_plan *p, dnnl_primitive_desc_t desc,
-                                        dnnl_primitive_t *out) {
-  const dnnl_memory_desc_t *scratch =
-      dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
-  dnnl_status_t status = dnnl_primitive_create(out, desc);
-  if (scratch && dnnl_memory_desc_get_size(scratch) > dnnl_memory_desc_get_size(&p->scratch))
-    p->scratch = *scratch;
-  dnnl_primitive_desc_destroy(desc);
-  return status;
+  FNZI_DNNL_TRY(dnnl_dilated_convolution_forward_desc_init(
+      &op, dnnl_forward_inference, dnnl_convolution_direct, &p->x, &weight, bias, &p->y, strides,
+      dilates, left, right));
+  return dnnl_primitive_desc_create(out, &op, attr, p->dnn.engine, NULL);
 }
 
 static dnnl_status_t create_with(fnzi_cpu_conv_plan *p, const_dnnl_primitive_attr_t attr) {
   const fnzi_meta_conv *c = &p->conv;
   dnnl_primitive_desc_t desc;
-  DNNL_TRY(describe_image(c, c->in_channels, c->in, &p->x));
-  DNNL_TRY(describe_image(c, c->out_channels, c->out, &p->y));
-  DNNL_TRY(describe_weight(c, &p->plain));
-  DNNL_TRY(plain(&p->bias, 1, (const dnnl_dims_t){c->out_channels}, (const dnnl_dims_t){1}));
-  DNNL_TRY(create_desc(p, attr, &desc));
+  FNZI_DNNL_TRY(describe_image(c, c->in_channels, c->in, &p->x));
+  FNZI_DNNL_TRY(describe_image(c, c->out_channels, c->out, &p->y));
+  FNZI_DNNL_TRY(describe_weight(c, &p->plain));
+  FNZI_DNNL_TRY(plain(&p->bias, 1, (const dnnl_dims_t){c->out_channels}, (const dnnl_dims_t){1}));
+  FNZI_DNNL_TRY(create_desc(p, attr, &desc));
   p->weight = *dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, DNNL_ARG_WEIGHTS);
-  DNNL_TRY(conv_onednn_finish(p, desc, &p->primitive));
+  FNZI_DNNL_TRY(fnzi_cpu_onednn_finish(&p->dnn, desc, &p->primitive));
   if (dnnl_memory_desc_equal(&p->plain, &p->weight))
     return dnnl_success;
-  DNNL_TRY(
-      dnnl_reorder_primitive_desc_create(&desc, &p->plain, p->engine, &p->weight, p->engine, attr));
-  return conv_onednn_finish(p, desc, &p->reorder);
+  FNZI_DNNL_TRY(dnnl_reorder_primitive_desc_create(&desc, &p->plain, p->dnn.engine, &p->weight,
+                                                   p->dnn.engine, attr));
+  return fnzi_cpu_onednn_finish(&p->dnn, desc, &p->reorder);
 }
 
 static dnnl_status_t create(void *user) {
   fnzi_cpu_conv_plan *p = user;
   dnnl_primitive_attr_t attr;
-  DNNL_TRY(dnnl_engine_create(&p->engine, dnnl_cpu, 0));
-  DNNL_TRY(dnnl_stream_create(&p->stream, p->engine, dnnl_stream_default_flags));
-  DNNL_TRY(dnnl_primitive_attr_create(&attr));
-  dnnl_status_t status = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
-  if (status == dnnl_success)
-    status = create_with(p, attr);
+  FNZI_DNNL_TRY(fnzi_cpu_onednn_open(&p->dnn, &attr));
+  dnnl_status_t status = create_with(p, attr);
   dnnl_primitive_attr_destroy(attr);
-  DNNL_TRY(status);
-  const dnnl_memory_desc_t *const of[ARGUMENTS] = {&p->x, &p->weight, &p->y, &p->bias, &p->scratch};
+  FNZI_DNNL_TRY(status);
+  const dnnl_memory_desc_t *const of[ARGUMENTS] = {&p->x, &p->weight, &p->y, &p->bias,
+                                                   &p->dnn.scratch};
   for (int i = 0; i < p->lanes * ARGUMENTS; i++)
-    DNNL_TRY(dnnl_memory_create(&p->memories[i], of[i % ARGUMENTS], p->engine, DNNL_MEMORY_NONE));
+    FNZI_DNNL_TRY(
+        dnnl_memory_create(&p->memories[i], of[i % ARGUMENTS], p->dnn.engine, DNNL_MEMORY_NONE));
   return dnnl_success;
-}
-
-fnz_status fnzi_cpu_onednn_judge(fnz_context *ctx, int status, bool *done) {
-  *done = status == dnnl_success;
-  if (*done || status == dnnl_unimplemented || status == dnnl_invalid_arguments)
-    return FNZ_OK;
-  if (status == dnnl_out_of_memory)
-    return fnzi_no_memory(ctx);
-  return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "oneDNN failed with status %d in a convolution",
-                   status);
 }
 
 fnz_status fnzi_cpu_conv_plan_make(fnz_context *ctx, const fnzi_meta_conv *c, bool has_bias,
@@ -219,7 +184,7 @@ bool fnzi_cpu_conv_plan_shares_weight(const fnzi_cpu_conv_plan *a, const fnzi_cp
 
 fnzi_cpu_conv_bytes fnzi_cpu_conv_plan_bytes(const fnzi_cpu_conv_plan *p) {
   return (fnzi_cpu_conv_bytes){p->reorder ? dnnl_memory_desc_get_size(&p->weight) : 0,
-                               dnnl_memory_desc_get_size(&p->scratch)};
+                               dnnl_memory_desc_get_size(&p->dnn.scratch)};
 }
 
 /* --- Executing --------------------------------------------------------------------------- */
@@ -230,15 +195,6 @@ typedef struct work {
   void *scratch;
   int lane;
 } work;
-
-/* oneDNN's memory takes a pointer that it may write through, for its inputs too. */
-static void *writable(const void *data) {
-  union {
-    const void *in;
-    void *out;
-  } unconst = {data};
-  return unconst.out;
-}
 
 static dnnl_status_t convolve(void *user) {
   static const int names[ARGUMENTS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS,
@@ -253,10 +209,10 @@ static dnnl_status_t convolve(void *user) {
     dnnl_memory_t memory = p->memories[all->lane * ARGUMENTS + i];
     if (names[i] == DNNL_ARG_BIAS && !p->has_bias)
       continue;
-    DNNL_TRY(dnnl_memory_set_data_handle(memory, writable(data[i])));
+    FNZI_DNNL_TRY(dnnl_memory_set_data_handle(memory, fnzi_cpu_onednn_writable(data[i])));
     args[count++] = (dnnl_exec_arg_t){names[i], memory};
   }
-  return dnnl_primitive_execute(p->primitive, p->stream, count, args);
+  return dnnl_primitive_execute(p->primitive, p->dnn.stream, count, args);
 }
 
 static dnnl_status_t reorder(void *user) {
@@ -264,15 +220,17 @@ static dnnl_status_t reorder(void *user) {
   const work *all = user;
   const fnzi_cpu_conv_plan *p = all->plan;
   dnnl_memory_t m[COUNT] = {NULL};
-  dnnl_status_t status = dnnl_memory_create(&m[FROM], &p->plain, p->engine, writable(all->from));
+  dnnl_status_t status =
+      dnnl_memory_create(&m[FROM], &p->plain, p->dnn.engine, fnzi_cpu_onednn_writable(all->from));
   if (status == dnnl_success)
-    status = dnnl_memory_create(&m[TO], &p->weight, p->engine, writable(all->to));
+    status =
+        dnnl_memory_create(&m[TO], &p->weight, p->dnn.engine, fnzi_cpu_onednn_writable(all->to));
   if (status == dnnl_success)
-    status = dnnl_memory_create(&m[SCRATCH], &p->scratch, p->engine, all->scratch);
+    status = dnnl_memory_create(&m[SCRATCH], &p->dnn.scratch, p->dnn.engine, all->scratch);
   const dnnl_exec_arg_t args[COUNT] = {
       {DNNL_ARG_FROM, m[FROM]}, {DNNL_ARG_TO, m[TO]}, {DNNL_ARG_SCRATCHPAD, m[SCRATCH]}};
   if (status == dnnl_success)
-    status = dnnl_primitive_execute(p->reorder, p->stream, COUNT, args);
+    status = dnnl_primitive_execute(p->reorder, p->dnn.stream, COUNT, args);
   for (int i = 0; i < COUNT; i++)
     if (m[i])
       dnnl_memory_destroy(m[i]);
@@ -289,12 +247,4 @@ int fnzi_cpu_conv_plan_run(const fnzi_cpu_conv_plan *p, const fnzi_cpu_conv_oper
                            void *scratch, int lane) {
   work all = {.plan = p, .operands = o, .scratch = scratch, .lane = lane};
   return (int)fnzi_cpu_onednn_guard(convolve, &all);
-}
-
-fnz_status fnzi_cpu_conv_plan_judge(fnz_context *ctx, int status) {
-  bool done;
-  FNZ_TRY(fnzi_cpu_onednn_judge(ctx, status, &done));
-  if (done)
-    return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "oneDNN refuses a convolution that it has made");
 }

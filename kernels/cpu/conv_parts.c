@@ -5,6 +5,7 @@
  * decided by sizes alone, so results do not depend on how many threads there are. Parts of a
  * transposed convolution are rows, if its windows leave none out. */
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/onednn.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/sizes.h"
 
@@ -219,7 +220,7 @@ static fnz_status conv_parts_run_in(fnzi_krn_call *call, run *r) {
   fnzi_krn_storage_release(call->ctx, memory);
   for (size_t i = 0; i < lanes && status == FNZ_OK; i++)
     if (r->status[i])
-      status = fnzi_cpu_conv_plan_judge(call->ctx, r->status[i]);
+      status = fnzi_cpu_onednn_judge_made(call->ctx, r->status[i]);
   if (status != FNZ_OK && keeps) {
     call->own->end(call->ctx, call->own->data);
     call->own->data = NULL;
