@@ -199,12 +199,13 @@ static fnz_status check_missing(fnzi_krn_checker *c, const fnz_request *request,
   bool *used;
   FNZI_NEW(&c->scratch, c->graph->values.count, &used);
   fnzi_graph_uses(c->graph, used);
-  if (!used[value])
+  if (!used[value] && fnzi_op_lists(request->op) == 0)
     return FNZ_OK;
-  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
-                   "%s has no result %zu here, but %s is recorded and read; correct the file, or "
-                   "export it again",
-                   request->op->name, k, c->graph->values.data[value].name);
+  return fnzi_fail(
+      c->ctx, FNZ_CLASS_TYPE, NULL,
+      "%s has no result %zu here, but %s is recorded%s; correct the file, or export it "
+      "again",
+      request->op->name, k, c->graph->values.data[value].name, used[value] ? " and read" : "");
 }
 
 fnz_status fnzi_krn_compare_recorded(fnzi_krn_checker *c, const fnz_request *request,
