@@ -18,16 +18,20 @@ typedef struct depth {
   float *room;  /* a line of each thread */
 } depth;
 
+/* Element `k` of the kernel as it meets a line. */
+static float depth_tap(const depth *d, const float *weight, int64_t k) {
+  return weight[d->c->transposed ? d->c->kernel[0] - 1 - k : k];
+}
+
 /* Sums of a tile of places, one element of the kernel after the other. */
 static void fill_tile(const depth *d, const float *line, const float *weight, float bias,
                       float *to) {
   piece sums[PIECES];
   for (int i = 0; i < PIECES; i++)
     sums[i] = bias - (piece){0};
-  const int64_t count = d->c->kernel[0];
-  for (int64_t k = 0; k < count; k++) {
+  for (int64_t k = 0; k < d->c->kernel[0]; k++) {
     const float *from = line + k * d->c->dilation[0];
-    const float by = weight[d->c->transposed ? count - 1 - k : k];
+    const float by = depth_tap(d, weight, k);
     for (int i = 0; i < PIECES; i++) {
       piece x;
       memcpy(&x, from + PIECE * i, sizeof x);
@@ -42,13 +46,12 @@ static void fill_tile(const depth *d, const float *line, const float *weight, fl
 static void fill_inside(const depth *d, const float *x, const float *weight, float bias,
                         float *to) {
   const fnzi_meta_conv *c = d->c;
-  const int64_t count = c->kernel[0];
   for (int64_t i = 0; i < c->out[0]; i++) {
     to[i] = bias;
-    for (int64_t k = 0; k < count; k++) {
+    for (int64_t k = 0; k < c->kernel[0]; k++) {
       int64_t at = i + k * c->dilation[0] - d->left;
       if (at >= 0 && at < c->in[0])
-        to[i] += weight[c->transposed ? count - 1 - k : k] * x[at];
+        to[i] += depth_tap(d, weight, k) * x[at];
     }
   }
 }

@@ -58,7 +58,8 @@ static dnnl_status_t multiply_f32(void *user) {
 
 /* OpenBLAS knows processors by their model, and takes SSE3 on one that is newer than itself: a
  * sixth of the speed. oneDNN asks which instructions there are, but has loops of its own for x86
- * alone. It writes nothing when k is 0, and computes nothing without memory. */
+ * alone. It writes nothing when k is 0. It computes nothing when memory is short; OpenBLAS does
+ * then, with other last places. */
 static void run_f32(const fnzi_cpu_product *p) {
 #ifdef __x86_64__
   fnzi_cpu_product copy = *p;

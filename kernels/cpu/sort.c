@@ -134,9 +134,9 @@ static void sort_put_row(const sorting *s, int64_t row, const fnzi_cpu_pair *pai
 }
 
 /* --- Words -------------------------------------------------------------------------------- */
-/* A word has a key, counted from the least one, above a place. Equal keys differ in their places,
- * so words are sorted without a thought of order. */
-static int bits_of(uint64_t x) {
+/* A word has a key, counted from the least one, above a place. Places differ, so no two words are
+ * equal, and any way to sort them keeps the order of equal keys. */
+static int bits_needed(uint64_t x) {
   int bits = 0;
   for (; x; x >>= 1)
     bits++;
@@ -221,7 +221,7 @@ static uint64_t *sort_words(uint64_t *words, int64_t count, int shift, int bits)
 static bool sort_row_of_words(const sorting *s, int64_t row, uint64_t *words) {
   const int64_t start = row / s->inner * s->count * s->inner + row % s->inner;
   const int spare = s->real && s->dtype != FNZ_F64 ? SPARE : 0;
-  const int shift = bits_of((uint64_t)s->count - 1);
+  const int shift = bits_needed((uint64_t)s->count - 1);
   int64_t least = INT64_MAX, greatest = INT64_MIN;
   for (int64_t i = 0; i < s->count; i++) {
     const int64_t key = key_at(s, start + i * s->inner) >> spare;
@@ -229,7 +229,7 @@ static bool sort_row_of_words(const sorting *s, int64_t row, uint64_t *words) {
     greatest = key > greatest ? key : greatest;
     words[i] = (uint64_t)key;
   }
-  const int bits = bits_of((uint64_t)greatest - (uint64_t)least);
+  const int bits = bits_needed((uint64_t)greatest - (uint64_t)least);
   if (shift + bits > 64)
     return false;
   for (int64_t i = 0; i < s->count; i++)

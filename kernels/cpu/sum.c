@@ -1,5 +1,6 @@
 /* sum.c - sums and means of floats with eager's bits: the dimensions in the order its iterator
- * walks them, and cascades of partial sums as its loops form them on eight lanes of f32. */
+ * walks them, and cascades of partial sums as its loops form them on eight lanes of f32. A slice
+ * has the bits of eager's sum of a dense copy: eager itself sums some slices in another order. */
 #include "kernels/core/half.h"
 #include "kernels/cpu/fold.h"
 #include "kernels/cpu/row_code.h"
