@@ -97,7 +97,7 @@ def _candidates() -> list[str]:
 
 
 def _blas_core() -> str:
-    """The loops of OpenBLAS for this processor, as cli/main.c chooses them; \"\" leaves the choice to OpenBLAS."""
+    """The loops of OpenBLAS for this processor, as cli/main.c chooses them. Empty: OpenBLAS chooses."""
     try:
         with open("/proc/cpuinfo", encoding="ascii") as file:
             flags = next((set(line.split()) for line in file if line.startswith("flags")), set())

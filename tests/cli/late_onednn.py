@@ -1,4 +1,5 @@
-"""late_onednn.py FNZ NO_ONEDNN - the command starts without oneDNN and opens it for a convolution.
+"""late_onednn.py FNZ NO_ONEDNN - the command starts without oneDNN and opens it for a convolution, the gradient of its
+weight, and a large product.
 
 If it cannot (NO_ONEDNN, loaded before), a convolution is refused and everything else works."""
 import json
@@ -15,6 +16,23 @@ program(
 {
   %y: f32[1, 4, 6, 6] = conv2d(%x, %w)
   return %y
+}
+"""
+GRADIENT = """fnz 1
+program(
+  %g: f32[1, 4, 6, 6], %x: f32[1, 3, 8, 8], %w: f32[4, 3, 3, 3])
+{
+  None, %d: f32[4, 3, 3, 3], None = convolution_backward(
+    %g, %x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [False, True, False])
+  return %d
+}
+"""
+LARGE = """fnz 1
+program(
+  %x: f32[600, 700], %y: f32[700, 512])
+{
+  %z: f32[600, 512] = mm(%x, %y)
+  return %z
 }
 """
 
@@ -55,3 +73,13 @@ with tempfile.TemporaryDirectory() as folder:
          f"without oneDNN: exit {code}: {said}")
     code, said = call("show", program, "--functional", LD_PRELOAD=without)
     must(code == 0 and "conv2d" in said, f"show without oneDNN: exit {code}: {said}")
+    for text, wanted, shapes in (
+            (GRADIENT, "36, 36", {"g": ([1, 4, 6, 6], 144), "x": ([1, 3, 8, 8], 192), "w": ([4, 3, 3, 3], 108)}),
+            (LARGE, "700, 700", {"x": ([600, 700], 420000), "y": ([700, 512], 358400)})):
+        with open(program, "w") as out:
+            out.write(text)
+        ones(inputs, **shapes)
+        code, said = call(*run)
+        must(code == 0 and wanted in said, f"exit {code}: {said}")
+        code, said = call(*run, LD_PRELOAD=without)
+        must(code == 3 and "cannot be opened" in said, f"without oneDNN: exit {code}: {said}")

@@ -37,8 +37,8 @@
 #define WITH_TRIALS(n)                                                                             \
   (&(fnz_verify_options){.size = sizeof(fnz_verify_options), .trials = (n), .allow_narrower = true})
 
-/* Runs a suite; the main function returns it. Lines are written at once: a test that fails ends its
- * process without. */
+/* Runs a suite; the main function returns it. Each line is written at once, because a failed test
+ * ends its process before buffers are written. */
 static inline int run_all_of(Suite *suite) {
   setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   SRunner *runner = srunner_create(suite);
