@@ -4,8 +4,7 @@
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/special_reals.h"
 
-/* Elements of a packed weight; and rows beside which packing is nothing. */
-enum { MOST_PACKED = 1 << 22, MOST_ROWS = 512 };
+enum { MOST_PACKED = 1 << 22 /* elements of a packed weight */ };
 
 typedef struct packed {
   struct packed *next;
@@ -48,7 +47,7 @@ static float *find_panels(const fnzi_krn_call *call, const fnzi_cpu_product *p) 
 
 /* Few columns would be many more, because panels are filled up. */
 static bool is_worth(const fnzi_cpu_product *p) {
-  if (p->m > MOST_ROWS || p->n == 0 || p->k == 0 || p->k > MOST_PACKED / p->n)
+  if (p->n == 0 || p->k == 0 || p->k > MOST_PACKED / p->n)
     return false;
   const int64_t cells = fnzi_row_panels_packed(p->k, p->n);
   return cells <= MOST_PACKED && cells <= 2 * p->k * p->n;

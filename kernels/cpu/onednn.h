@@ -12,7 +12,7 @@
       return dnnl_status_;                                                                         \
   } while (0)
 
-/* What the primitives of a plan need. `scratch`: the most that one of them does. */
+/* The engine of a plan's primitives, and the largest scratch memory that one of them needs. */
 typedef struct fnzi_cpu_onednn {
   dnnl_engine_t engine;
   dnnl_stream_t stream;

@@ -1,28 +1,39 @@
 /* panels.h - the products of many rows of rows_f32.c, which includes this behind products.h.
  *
- * A panel is PANEL_WIDE columns of the second factor, FNZI_PANEL_DEPTH deep, brought side by side
- * into the innermost cache and converted on the way. It meets PANEL_TALL rows of the first factor
- * at a time, whose sums stay in registers. How the factors lie, in how many tiles a product is cut,
- * and where, changes no bit: an element's sum goes along k in order. */
+ * A panel is some columns of the second factor, FNZI_PANEL_DEPTH deep, brought side by side and
+ * converted on the way. It meets some rows of the first factor at a time, which stay in the
+ * innermost cache while their sums stay in registers. How the factors lie, in how many tiles a
+ * product is cut, and where, changes no bit: an element's sum goes along k in order. */
 #ifndef FNZI_ROWS_PANELS_H
 #define FNZI_ROWS_PANELS_H
 
 #if FNZI_ISA >= 3
 
 enum {
-  PANEL_TALL = FNZI_ISA == 4 ? 12 : 6,
-  PANEL_PARTS = 2,
-  PANEL_WIDE = PANEL_PARTS * WIDTH,
-  LINE = 16,
-  PANEL_AHEAD = 24 /* rows of a panel: with rows of the first factor it fills the innermost cache */
+  PANEL_MOST = FNZI_ISA == 4 ? 3 : 2,   /* vectors of a panel's row */
+  PANEL_SUMS = FNZI_ISA == 4 ? 24 : 12, /* vectors of sums: the rest of the registers has factors */
+  PANEL_TALL = FNZI_ISA == 4 ? 12 : 6,  /* rows that a panel meets at a time, at most */
+  PANEL_WIDE = PANEL_MOST * WIDTH,
+  BASES = PANEL_TALL / 3, /* of rows whose addresses are kept: three each */
+  LINE = 16
 };
 
 #define EACH_ROW   _Pragma("GCC unroll 12") for (int r = 0; r < rows; r++)
-#define EACH_PART  _Pragma("GCC unroll 2") for (int p = 0; p < PANEL_PARTS; p++)
+#define EACH_PART  _Pragma("GCC unroll 3") for (int p = 0; p < parts; p++)
+#define EACH_BASE  _Pragma("GCC unroll 4") for (int r = 0; r < BASES; r++)
 #define EACH_EIGHT _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++)
 
-/* --- Bringing a block side by side
- * ---------------------------------------------------------------- */
+static int64_t parts_of(int64_t count, int64_t most) {
+  return (count + most - 1) / most;
+}
+
+/* Vectors of the next panel, if so many columns are left: two and two in place of three and one. */
+INLINE int panel_parts(int64_t columns) {
+  int64_t parts = parts_of(columns, WIDTH);
+  return parts == PANEL_MOST + 1 ? PANEL_MOST - 1 : parts < PANEL_MOST ? (int)parts : PANEL_MOST;
+}
+
+/* --- Bringing a block side by side ------------------------------------------------------------ */
 INLINE __m256 load_eight(const void *x, int64_t at, fnzi_row_kind kind) {
   if (kind == FNZI_ROW_F32)
     return _mm256_loadu_ps((const float *)x + at);
@@ -107,14 +118,16 @@ INLINE void bring_as(const block *b, fnzi_row_kind kind) {
 
 /* Panels of `columns` together, row by row; b is the first of them. */
 INLINE void bring_beside_as(const block *b, int64_t columns, fnzi_row_kind kind) {
-  int64_t whole = columns / PANEL_WIDE, rest = columns % PANEL_WIDE;
   for (int64_t i = 0; i < b->rows; i++) {
     block row = *b;
-    row.at += i * b->row, row.to += i * PANEL_WIDE, row.rows = 1;
-    for (int64_t n = 0; n < whole; n++, row.at += PANEL_WIDE, row.to += b->rows * PANEL_WIDE)
-      bring_wide(&row, PANEL_WIDE, kind);
-    bring_wide(&row, rest, kind);
-    bring_cells(&row, 0, 1, rest / 8 * 8, rest, kind);
+    float *panel = b->to;
+    row.at += i * b->row, row.rows = 1;
+    for (int64_t left = columns; left > 0; left -= row.to_row) {
+      row.to_row = panel_parts(left) * WIDTH, row.to = panel + i * row.to_row;
+      row.columns = left < row.to_row ? left : row.to_row;
+      bring_rows(&row, kind);
+      row.at += row.to_row, panel += b->rows * row.to_row;
+    }
   }
 }
 
@@ -167,7 +180,7 @@ typedef struct panel {
   const float *a, *b;
   float *c;
   int64_t a_row, c_row, depth;
-  int columns; /* at most PANEL_WIDE */
+  int parts, columns; /* its vectors; columns that the result has of them */
   bool reads_c;
   float alpha, beta;
   coming *ahead;
@@ -178,9 +191,9 @@ typedef struct span {
   int64_t at, count;
 } span;
 
-INLINE void panel_put(const panel *t, int rows, vec sum[PANEL_TALL][PANEL_PARTS]) {
+INLINE void panel_put(const panel *t, int rows, int parts, vec sum[PANEL_TALL][PANEL_MOST]) {
   vec alpha = splat(t->alpha), beta = splat(t->beta);
-  if (t->columns == PANEL_WIDE) {
+  if (t->columns == parts * WIDTH) {
     EACH_ROW EACH_PART {
       float *c = t->c + r * t->c_row + p * WIDTH;
       vec value = alpha * sum[r][p];
@@ -191,67 +204,67 @@ INLINE void panel_put(const panel *t, int rows, vec sum[PANEL_TALL][PANEL_PARTS]
   float found[PANEL_TALL][PANEL_WIDE];
   EACH_ROW EACH_PART store(&found[r][p * WIDTH], alpha * sum[r][p]);
   for (int r = 0; r < rows; r++)
-    for (int j = 0; j < t->columns; j++) {
+    for (int j = 0; j < parts * WIDTH && j < t->columns; j++) {
       float *c = t->c + r * t->c_row + j;
       *c = t->reads_c ? t->beta * *c + found[r][j] : found[r][j];
     }
 }
 
-INLINE void panel_rows(const panel *t, int rows) {
-  vec sum[PANEL_TALL][PANEL_PARTS];
+/* Three rows are found from one address, so that addresses fit in registers. */
+INLINE void panel_rows(const panel *t, int rows, int parts) {
+  vec sum[PANEL_TALL][PANEL_MOST];
   EACH_ROW EACH_PART {
     sum[r][p] = splat(0);
     __builtin_prefetch(t->c + r * t->c_row + p * WIDTH);
   }
-  const float *b = t->b;
+  const int64_t a_row = t->a_row;
+  const float *b = t->b, *a[BASES];
+  EACH_BASE a[r] = t->a + (3 * r < rows ? 3 * r * a_row : 0);
   for (int64_t k = 0; k < t->depth;) {
     int64_t end = k + LINE < t->depth ? k + LINE : t->depth;
-    EACH_ROW __builtin_prefetch(t->a + (r + rows) * t->a_row + k);
+    EACH_ROW __builtin_prefetch(t->a + (r + rows) * a_row + k);
     if (t->ahead->left)
       read_coming(t->ahead);
-    for (; k < end; k++, b += PANEL_WIDE) {
-      vec w[PANEL_PARTS];
-      EACH_PART {
-        w[p] = load(b + p * WIDTH);
-        __builtin_prefetch(b + PANEL_AHEAD * PANEL_WIDE + p * WIDTH);
-      }
+    for (; k < end; k++, b += parts * WIDTH) {
+      vec w[PANEL_MOST];
+      EACH_PART w[p] = load(b + p * WIDTH);
       EACH_ROW {
-        vec x = splat(t->a[r * t->a_row + k]);
+        vec x = splat(a[r / 3][r % 3 * a_row]);
         EACH_PART sum[r][p] = floats_fused(x, w[p], sum[r][p]);
       }
+      EACH_BASE a[r]++;
     }
   }
-  panel_put(t, rows, sum);
+  panel_put(t, rows, parts, sum);
 }
 
-#define PANEL_ROWS(n)                                                                              \
-  static void panel_rows_##n(const panel *t) {                                                     \
-    panel_rows(t, n);                                                                              \
+#define TO_SIX(X, parts)    X(parts, 1) X(parts, 2) X(parts, 3) X(parts, 4) X(parts, 5) X(parts, 6)
+#define TO_EIGHT(X, parts)  TO_SIX(X, parts) X(parts, 7) X(parts, 8)
+#define TO_TWELVE(X, parts) TO_EIGHT(X, parts) X(parts, 9) X(parts, 10) X(parts, 11) X(parts, 12)
+#if FNZI_ISA == 4
+#define EACH_SHAPE(X) TO_TWELVE(X, 1) TO_TWELVE(X, 2) TO_EIGHT(X, 3)
+#else
+#define EACH_SHAPE(X) TO_SIX(X, 1) TO_SIX(X, 2)
+#endif
+#define PANEL_ROWS(parts, rows)                                                                    \
+  static void panel_rows_##parts##_##rows(const panel *t) {                                        \
+    panel_rows(t, rows, parts);                                                                    \
   }
-PANEL_ROWS(1)
-PANEL_ROWS(2)
-PANEL_ROWS(3)
-PANEL_ROWS(4)
-PANEL_ROWS(5)
-PANEL_ROWS(6)
-#if FNZI_ISA == 4
-PANEL_ROWS(7)
-PANEL_ROWS(8)
-PANEL_ROWS(9)
-PANEL_ROWS(10)
-PANEL_ROWS(11)
-PANEL_ROWS(12)
-#endif
+#define PANEL_NAME(parts, rows) [parts][rows] = panel_rows_##parts##_##rows,
+EACH_SHAPE(PANEL_ROWS)
+static void (*const panel_by_shape[PANEL_MOST + 1][PANEL_TALL + 1])(const panel *t) = {
+    EACH_SHAPE(PANEL_NAME)};
+#undef TO_SIX
+#undef TO_EIGHT
+#undef TO_TWELVE
+#undef EACH_SHAPE
 #undef PANEL_ROWS
+#undef PANEL_NAME
 
-static void (*const panel_by_rows[PANEL_TALL + 1])(const panel *t) = {
-    NULL,          panel_rows_1, panel_rows_2, panel_rows_3,
-    panel_rows_4,  panel_rows_5, panel_rows_6,
-#if FNZI_ISA == 4
-    panel_rows_7,  panel_rows_8, panel_rows_9, panel_rows_10,
-    panel_rows_11, panel_rows_12
-#endif
-};
+/* Rows that meet a panel of so many vectors at a time. */
+static int panel_tall(int parts) {
+  return PANEL_SUMS / parts < PANEL_TALL ? PANEL_SUMS / parts : PANEL_TALL;
+}
 
 static span span_at(int64_t at, int64_t most, int64_t count) {
   return (span){at, count - at < most ? count - at : most};
@@ -259,12 +272,11 @@ static span span_at(int64_t at, int64_t most, int64_t count) {
 
 /* If less than two tiles are left, they are split evenly, because few rows wait for their loads. */
 INLINE void panel_run(panel t, int64_t rows) {
+  const int tall = panel_tall(t.parts);
   for (int64_t i = 0, take; i < rows; i += take) {
     int64_t left = rows - i;
-    take = left >= 2 * PANEL_TALL || left == PANEL_TALL ? PANEL_TALL
-           : left > PANEL_TALL                          ? (left + 1) / 2
-                                                        : left;
-    panel_by_rows[take](&t);
+    take = left >= 2 * tall || left == tall ? tall : left > tall ? (left + 1) / 2 : left;
+    panel_by_shape[t.parts][take](&t);
     t.a += take * t.a_row, t.c += take * t.c_row;
   }
 }
@@ -273,36 +285,35 @@ INLINE void panel_run(panel t, int64_t rows) {
  * more at a time than a panel takes. */
 static void bring_panels(const fnzi_row_panels *d, const span *k, int64_t j, int64_t columns,
                          float *to) {
-  block b = {d->b,      k->at * d->b_step + j * d->b_column,
-             d->b_step, d->b_column,
-             k->count,  PANEL_WIDE,
-             to,        PANEL_WIDE};
-  int64_t rest = columns % PANEL_WIDE, cells = k->count * PANEL_WIDE;
-  if (rest)
-    memset(to + columns / PANEL_WIDE * cells, 0, (size_t)cells * sizeof *to);
+  block b = {.data = d->b, .row = d->b_step, .step = d->b_column, .rows = k->count, .to = to};
+  b.at = k->at * d->b_step + j * d->b_column;
+  if (columns % WIDTH)
+    memset(to, 0, (size_t)(parts_of(columns, WIDTH) * k->count) * sizeof(vec));
   if (d->b_column == 1 && columns > PANEL_WIDE) {
     bring_beside(&b, columns, d->b_kind);
     return;
   }
-  for (int64_t left = columns; left > 0; left -= PANEL_WIDE) {
-    b.columns = left < PANEL_WIDE ? left : PANEL_WIDE;
+  for (int64_t left = columns; left > 0; left -= b.to_row) {
+    b.to_row = panel_parts(left) * WIDTH;
+    b.columns = left < b.to_row ? left : b.to_row;
     bring(&b, d->b_kind);
-    b.at += PANEL_WIDE * d->b_column, b.to += cells;
+    b.at += b.to_row * d->b_column, b.to += k->count * b.to_row;
   }
 }
 
 /* Rows of a part of the first factor, dense within, times panels side by side. Rows stay in the
- * second cache while panels pass by, and each panel stays in the first. */
+ * second cache while panels pass by. */
 static void run_panels(panel t, int64_t rows, int64_t columns) {
   const float *first = t.b;
   for (int64_t i = 0; i < rows; i += FNZI_PANEL_ROWS) {
     int64_t most = rows - i < FNZI_PANEL_ROWS ? rows - i : FNZI_PANEL_ROWS;
     float *c = t.c;
     t.b = first;
-    for (int64_t left = columns; left > 0; left -= PANEL_WIDE) {
-      t.columns = (int)(left < PANEL_WIDE ? left : PANEL_WIDE);
+    for (int64_t left = columns, width; left > 0; left -= width) {
+      t.parts = panel_parts(left), width = t.parts * WIDTH;
+      t.columns = (int)(left < width ? left : width);
       panel_run(t, most);
-      t.b += t.depth * PANEL_WIDE, t.c += PANEL_WIDE;
+      t.b += t.depth * width, t.c += width;
     }
     t.a += FNZI_PANEL_ROWS * t.a_row, t.c = c + FNZI_PANEL_ROWS * t.c_row;
   }
@@ -313,10 +324,6 @@ static void run_panels(panel t, int64_t rows, int64_t columns) {
 typedef struct slab {
   span k, j;
 } slab;
-
-static int64_t parts_of(int64_t count, int64_t most) {
-  return (count + most - 1) / most;
-}
 
 /* A product of nothing is one of a depth of 0. */
 static int64_t deep_of(const fnzi_row_panels *d) {
@@ -334,7 +341,7 @@ static slab slab_at(const fnzi_row_panels *d, bool is_whole, int64_t at) {
 
 /* The place of a slab in a factor that is packed as a whole. */
 static int64_t packed_at(const fnzi_row_panels *d, const slab *s) {
-  return s->j.at * d->depth + s->k.at * parts_of(s->j.count, PANEL_WIDE) * PANEL_WIDE;
+  return s->j.at * d->depth + s->k.at * parts_of(s->j.count, WIDTH) * WIDTH;
 }
 
 /* The slab `s`, in as many steps as `rows` rows take to meet `met`. Nothing of a factor that caches
@@ -354,7 +361,7 @@ static coming find_coming(const fnzi_row_panels *d, const slab *s, const slab *m
     c.left = c.lines = s->k.count * parts_of(s->j.count, LINE);
     c.skip = 0, c.at = (uintptr_t)(d->packed + packed_at(d, s));
   }
-  int64_t steps = parts_of(rows, PANEL_TALL) * parts_of(met->j.count, PANEL_WIDE) *
+  int64_t steps = parts_of(rows, PANEL_SUMS / PANEL_MOST) * parts_of(met->j.count, PANEL_WIDE) *
                   parts_of(met->k.count, LINE);
   c.each = steps ? parts_of(c.left, steps) : 0;
   return c;
@@ -450,7 +457,7 @@ static void panels(const fnzi_row_panels *d) {
     transposed(d);
     return;
   }
-  int64_t rows = fnzi_row_panels_bring_a(d) ? FNZI_PANEL_ROWS : d->rows;
+  int64_t rows = fnzi_row_panels_bring_a(d) || d->packed ? FNZI_PANEL_ROWS : d->rows;
   for (int64_t i = 0; i < d->rows; i += rows) {
     const span part = span_at(i, rows, d->rows);
     panels_of(d, &part);
@@ -467,6 +474,7 @@ static void pack(const fnzi_row_panels *d, float *to) {
 
 #undef EACH_ROW
 #undef EACH_PART
+#undef EACH_BASE
 #undef EACH_EIGHT
 
 #else

@@ -24,12 +24,14 @@ enum {
   FNZI_ROW_NORMALS = 16
 };
 /* For a product by panels: the number of k in a sum, rows of the first factor that meet a panel
- * before the next one is packed, columns that are packed together, elements between rows that were
- * brought, the most elements of such rows, and of rows of the first factor in the second cache. */
+ * before the next one is packed, columns that are packed together, the multiple to which columns of
+ * a packed factor are filled up, elements between rows that were brought, the most elements of such
+ * rows, and of rows of the first factor in the second cache. */
 enum {
   FNZI_PANEL_DEPTH = 256,
   FNZI_PANEL_ROWS = 240,
-  FNZI_PANEL_COLUMNS = 64,
+  FNZI_PANEL_COLUMNS = 192,
+  FNZI_PANEL_ROUND = 16,
   FNZI_PANEL_GAP = 16,
   FNZI_PANEL_HELD = FNZI_PANEL_ROWS * (FNZI_PANEL_DEPTH + FNZI_PANEL_GAP),
   FNZI_PANEL_CACHED = 1 << 18,
@@ -39,6 +41,9 @@ enum {
   FNZI_PANEL_MOST_SCRATCH =
       FNZI_PANEL_TRANSPOSED_CELLS + FNZI_PANEL_TRANSPOSED * FNZI_PANEL_MOST_TRANSPOSED
 };
+_Static_assert((int)FNZI_PANEL_HELD + FNZI_PANEL_DEPTH * FNZI_PANEL_COLUMNS <=
+                   (int)FNZI_PANEL_MOST_SCRATCH,
+               "rows that were brought, and panels, have room there");
 
 /* Sums side by side; starts as zeros. */
 typedef struct fnzi_row_sums {
@@ -131,7 +136,7 @@ static inline bool fnzi_row_panels_is_transposed(const fnzi_row_panels *d) {
 }
 /* Elements of the second factor when it is packed. */
 static inline int64_t fnzi_row_panels_packed(int64_t depth, int64_t columns) {
-  return (columns + FNZI_PANEL_COLUMNS - 1) / FNZI_PANEL_COLUMNS * FNZI_PANEL_COLUMNS * depth;
+  return (columns + FNZI_PANEL_ROUND - 1) / FNZI_PANEL_ROUND * FNZI_PANEL_ROUND * depth;
 }
 /* Enough for any part of the product too. */
 static inline int64_t fnzi_row_panels_scratch(const fnzi_row_panels *d) {

@@ -1,5 +1,5 @@
-"""blas_core.py FNZ LIBRARY PACKAGE - the command and the Python package have OpenBLAS take the same loops, those that fit
-the processor, or those that the environment names. The package leaves nothing in the environment."""
+"""blas_core.py FNZ LIBRARY PACKAGE - the command and the Python package choose the same loops of OpenBLAS. The environment
+may name others. The package leaves nothing in the environment."""
 import os
 import subprocess
 import sys
