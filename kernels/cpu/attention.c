@@ -2,8 +2,9 @@
  *
  * Work is cut into tiles of query rows of one head. A tile's scores stay in scratch memory of its
  * thread; a row whose keys are all masked gives zeros, as eager does. Keys that causality keeps
- * from all queries of a tile are left out. Row functions compute rows of floats, loops of this file
- * compute rows of doubles. The mask of dropout is drawn for all of the softmax beforehand. */
+ * from all queries of a tile are left out. A thread packs keys and values of a head once for the
+ * tiles that it computes one after the other. Row functions compute rows of floats, loops of this
+ * file compute rows of doubles. The mask of dropout is drawn for all of the softmax beforehand. */
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/random.h"
 #include "kernels/cpu/softmax.h"
@@ -11,8 +12,9 @@
 
 #include <math.h>
 
-/* The room of fnzi_row_panels_scratch() for a product of a tile: both factors may be brought. */
-enum { TILE = 64, PANEL_CELLS = FNZI_PANEL_MOST_SCRATCH };
+/* PANEL_CELLS: the room of fnzi_row_panels_scratch() for a product of a tile, since both factors
+ * may be brought. MOST_PACKED: elements of keys or values that stay in a cache. */
+enum { TILE = 64, PANEL_CELLS = FNZI_PANEL_MOST_SCRATCH, MOST_PACKED = 1 << 20 };
 _Static_assert((int)TILE <= (int)FNZI_PANEL_ROWS, "a tile is one panel");
 
 /* An operand by batch index: strides in elements, `share` heads read one. */
@@ -26,6 +28,14 @@ typedef struct side {
   int64_t stride[FNZ_MAX_RANK], share[FNZ_MAX_RANK];
 } side;
 
+/* Keys, or values, of the head that a thread computes, as panels. */
+typedef struct packed {
+  const void *of; /* NULL: of none */
+  float *panels;  /* NULL: they are not packed */
+} packed;
+
+enum { KEYS, VALUES, PACKED };
+
 typedef struct attention {
   fnz_dtype dtype;
   uint32_t rank; /* of the batch */
@@ -37,6 +47,7 @@ typedef struct attention {
   double *rows;
   float *queries_f32; /* of all threads; NULL: queries are F32 */
   float *panels;      /* room of products, of all threads */
+  packed *packed;     /* PACKED of each thread */
   double scale;
   const unsigned char *kept; /* by dropout, of all heads' rows of keys; NULL: all */
   double kept_factor;        /* of kept scores */
@@ -130,9 +141,9 @@ static void mask_row_f32(const attention *a, float *row, int64_t head, int64_t q
 }
 
 /* --- Keys that a tile sees -------------------------------------------------------------------- */
-/* Keys from `first` to `end`, of the `count` that the rows of scores have. */
+/* Keys from `first` to `end`, of the `count` that have scores, in rows `row` apart. */
 typedef struct span {
-  int64_t first, end, count;
+  int64_t first, end, count, row;
 } span;
 
 /* The first flag from `at` on that is set, and one behind the last one before `end`; the other
@@ -159,7 +170,7 @@ static span seen_by(const attention *a, int64_t head, int64_t first, int64_t cou
   const uint8_t *flags = a->mask.flags;
   int64_t low = keys, high = 0;
   if (!flags || !a->mask_col || a->dtype == FNZ_F64 || !fnzi_rows_best()->panels)
-    return (span){0, keys, keys};
+    return (span){0, keys, keys, keys};
   flags += offset(a, &a->mask, head) + first * a->mask_row;
   for (int64_t i = 0; i < count; i++, flags += a->mask_row) {
     low = first_shown(flags, 0, low);
@@ -169,7 +180,8 @@ static span seen_by(const attention *a, int64_t head, int64_t first, int64_t cou
   }
   low = low / FNZI_PANEL_DEPTH * FNZI_PANEL_DEPTH;
   high = fnzi_cpu_parts(high, FNZI_ROW_LANES) * FNZI_ROW_LANES;
-  return low < high ? (span){low, fnzi_cpu_least(high, keys), keys} : (span){0, keys, keys};
+  return low < high ? (span){low, fnzi_cpu_least(high, keys), keys, keys}
+                    : (span){0, keys, keys, keys};
 }
 
 static bool has_finite_rows(const attention *a, const fnzi_cpu_matrix *v, int64_t i, int64_t end) {
@@ -190,7 +202,7 @@ static void normalise_f32(const attention *a, int64_t head, int64_t first, int64
                           const span *keys, int lane) {
   const fnzi_rows *rows = fnzi_rows_best();
   for (int64_t i = 0; i < count; i++) {
-    float *whole = a->scores[lane].f + i * keys->count, *row = whole + keys->first;
+    float *whole = a->scores[lane].f + i * keys->row, *row = whole + keys->first;
     int64_t end = a->causal ? fnzi_cpu_least(keys->end, first + i + 1) : keys->end;
     int64_t seen = end > keys->first ? end - keys->first : 0;
     if (a->masked)
@@ -205,16 +217,16 @@ static void normalise_f32(const attention *a, int64_t head, int64_t first, int64
 }
 
 /* Multiplies dropped scores by zero, so that NaN stays NaN. */
-static void drop(const attention *a, int64_t head, int64_t first, int64_t count, int64_t keys,
+static void drop(const attention *a, int64_t head, int64_t first, int64_t count, const span *keys,
                  int lane) {
   const fnzi_cpu_reals_out *scores = &a->scores[lane];
   const float factor = (float)a->kept_factor;
   for (int64_t i = 0; i < count; i++) {
     const unsigned char *kept = a->kept + (head * a->queries + first + i) * a->keys;
-    for (int64_t j = 0; scores->f && j < keys; j++)
-      scores->f[i * keys + j] *= kept[j] ? factor : 0;
-    for (int64_t j = 0; scores->d && j < keys; j++)
-      scores->d[i * keys + j] *= kept[j] ? a->kept_factor : 0;
+    for (int64_t j = 0; scores->f && j < keys->count; j++)
+      scores->f[i * keys->row + j] *= kept[j] ? factor : 0;
+    for (int64_t j = 0; scores->d && j < keys->count; j++)
+      scores->d[i * keys->row + j] *= kept[j] ? a->kept_factor : 0;
   }
 }
 
@@ -227,8 +239,21 @@ static void attention_choose_order(fnzi_cpu_product *p, bool is_transposed, int6
   p->room = panels;
 }
 
+/* The second factor of `p`, for all keys, as panels; NULL if it is not packed. */
+static const float *attention_packed(const attention *a, const fnzi_cpu_product *p, int which,
+                                     int lane) {
+  packed *kept = &a->packed[lane * PACKED + which];
+  fnzi_cpu_product all = *p;
+  if (kept->panels && kept->of != p->b.data) {
+    *(which == KEYS ? &all.n : &all.k) = a->keys;
+    fnzi_cpu_product_pack(&all, kept->panels);
+    kept->of = p->b.data;
+  }
+  return kept->panels;
+}
+
 /* Scores of a tile: queries times keys, normalised. */
-static void score(const attention *a, int64_t head, int64_t first, const span *seen, int lane) {
+static void score(const attention *a, int64_t head, int64_t first, span *seen, int lane) {
   int64_t count = fnzi_cpu_least(TILE, a->queries - first);
   fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = seen->count, .k = a->width};
   p.a = attention_rows_of(a, &a->q, head, first);
@@ -239,29 +264,35 @@ static void score(const attention *a, int64_t head, int64_t first, const span *s
                        to + i * a->width, (const uint16_t *)p.a.data + i * p.a.row, a->width);
     p.a = (fnzi_cpu_matrix){.data = to, .row = a->width, .col = 1};
   }
-  p.c = room(&a->scores[lane], seen->first), p.c_row = seen->count, p.alpha = a->scale;
+  p.alpha = a->scale;
   attention_choose_order(&p, true, a->width, a->panels + (int64_t)lane * PANEL_CELLS);
   p.b = transposed(attention_rows_of(a, &a->k, head, seen->first));
-  p.n = seen->end - seen->first;
+  p.n = seen->end - seen->first, p.packed_k = p.k;
+  if (!seen->first && (p.packed = attention_packed(a, &p, KEYS, lane))) { /* whole panels */
+    p.n = fnzi_row_panels_first(p.n, a->keys);
+    seen->row = p.n > seen->row ? p.n : seen->row;
+  }
+  p.c = room(&a->scores[lane], seen->first), p.c_row = seen->row;
   fnzi_cpu_product_run(&p, 0);
   if (a->scores[lane].f)
     normalise_f32(a, head, first, count, seen, lane);
   else
     normalise(a, head, first, count, seen->count, lane);
   if (a->kept)
-    drop(a, head, first, count, seen->count, lane);
+    drop(a, head, first, count, seen, lane);
 }
 
 static void attention_tile(const void *user, int64_t index, int lane) {
   const attention *a = user;
   int64_t head = index / a->tiles, first = index % a->tiles * TILE;
   int64_t count = fnzi_cpu_least(TILE, a->queries - first);
-  const span seen = seen_by(a, head, first, count);
+  span seen = seen_by(a, head, first, count);
   score(a, head, first, &seen, lane);
   fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = a->out_width, .alpha = 1};
   p.k = seen.count, p.b = attention_rows_of(a, &a->v, head, 0);
-  p.a = (fnzi_cpu_matrix){.data = room(&a->scores[lane], 0), .row = seen.count, .col = 1};
+  p.a = (fnzi_cpu_matrix){.data = room(&a->scores[lane], 0), .row = seen.row, .col = 1};
   p.c = room(&a->out, (head * a->queries + first) * a->out_width), p.c_row = a->out_width;
+  p.packed_k = a->keys, p.packed = attention_packed(a, &p, VALUES, lane);
   attention_choose_order(&p, false, a->out_width, a->panels + (int64_t)lane * PANEL_CELLS);
   /* Zeros times values that are no numbers are none, so only finite ones can be left out. With few
    * rows it takes as long to look as to multiply. */
@@ -269,7 +300,7 @@ static void attention_tile(const void *user, int64_t index, int lane) {
       has_finite_rows(a, &p.b, 0, seen.first) && has_finite_rows(a, &p.b, seen.end, seen.count)) {
     p.a.data = room(&a->scores[lane], seen.first);
     p.b = attention_rows_of(a, &a->v, head, seen.first);
-    p.k = seen.end - seen.first;
+    p.k = seen.end - seen.first, p.packed = seen.first ? NULL : p.packed;
   }
   fnzi_cpu_product_run(&p, 0);
 }
@@ -349,6 +380,25 @@ static fnz_status open_dropout(fnzi_krn_call *call, attention *a) {
   return FNZ_OK;
 }
 
+/* Panels pay for a second tile of a head. Parts of them are found if a row of keys, and one of
+ * values, is no more than one slab. */
+static fnz_status open_packed(fnzi_krn_call *call, attention *a, size_t lanes) {
+  int64_t cells[PACKED];
+  fnzi_cpu_reals_out made;
+  FNZI_NEW(&call->scratch, lanes * PACKED, &a->packed);
+  if (a->dtype != FNZ_F32 || !fnzi_rows_best()->panels || a->tiles < 2 ||
+      a->width > FNZI_PANEL_DEPTH || a->out_width > FNZI_PANEL_COLUMNS ||
+      a->keys > MOST_PACKED / FNZI_PANEL_DEPTH)
+    return FNZ_OK;
+  cells[KEYS] = fnzi_row_panels_packed(a->width, a->keys);
+  cells[VALUES] = fnzi_row_panels_packed(a->keys, a->out_width);
+  for (size_t i = 0; i < lanes * PACKED; i++) {
+    FNZ_TRY(fnzi_cpu_reals_scratch(call, FNZ_F32, cells[i % PACKED], &made));
+    a->packed[i].panels = made.f;
+  }
+  return FNZ_OK;
+}
+
 static fnz_status open_scratch(fnzi_krn_call *call, attention *a) {
   size_t lanes = (size_t)fnzi_cpu_lanes(call), count;
   int64_t cells;
@@ -356,6 +406,7 @@ static fnz_status open_scratch(fnzi_krn_call *call, attention *a) {
   FNZI_NEW(&call->scratch, lanes, &a->scores);
   FNZ_TRY(fnzi_cpu_reals_scratch(call, FNZ_F32, (int64_t)lanes * PANEL_CELLS, &made));
   a->panels = made.f;
+  FNZ_TRY(open_packed(call, a, lanes));
   if (!fnzi_mul_size(lanes, (size_t)a->keys, &count))
     return fnzi_no_memory(call->ctx);
   if (a->dtype == FNZ_F64)

@@ -38,6 +38,7 @@ typedef struct fnzi_cpu_product {
   float *room; /* by fnzi_cpu_product_scratch(), of this product or one that it is a part of */
   int64_t room_each;   /* elements of it for each thread */
   const float *packed; /* b, by fnzi_cpu_product_pack(); NULL: it is not */
+  int64_t packed_k;    /* its rows: of b, or more */
 } fnzi_cpu_product;
 
 /* Panels take other kinds than F32 in both factors; orders of few rows take them in the factor that

@@ -63,5 +63,5 @@ void fnzi_cpu_product_use_packed(const fnzi_krn_call *call, const fnzi_krn_array
     return;
   if (!call->own->data)
     *call->own = (fnzi_krn_kept){find_panels(call, p), forget};
-  p->packed = call->own->data;
+  p->packed = call->own->data, p->packed_k = p->k;
 }

@@ -12,7 +12,7 @@
       return dnnl_status_;                                                                         \
   } while (0)
 
-/* The engine of a plan's primitives, and the largest scratch memory that one of them needs. */
+/* An engine and its primitives, with the largest scratch memory of one primitive. */
 typedef struct fnzi_cpu_onednn {
   dnnl_engine_t engine;
   dnnl_stream_t stream;

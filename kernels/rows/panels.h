@@ -179,8 +179,8 @@ INLINE void read_coming(coming *c) {
 typedef struct panel {
   const float *a, *b;
   float *c;
-  int64_t a_row, c_row, depth;
-  int parts, columns; /* its vectors; columns that the result has of them */
+  int64_t a_row, c_row, depth, b_depth; /* b_depth: rows of b, from one panel to the next */
+  int parts, columns;                   /* its vectors; columns that the result has of them */
   bool reads_c;
   float alpha, beta;
   coming *ahead;
@@ -313,7 +313,7 @@ static void run_panels(panel t, int64_t rows, int64_t columns) {
       t.parts = panel_parts(left), width = t.parts * WIDTH;
       t.columns = (int)(left < width ? left : width);
       panel_run(t, most);
-      t.b += t.depth * width, t.c += width;
+      t.b += t.b_depth * width, t.c += width;
     }
     t.a += FNZI_PANEL_ROWS * t.a_row, t.c = c + FNZI_PANEL_ROWS * t.c_row;
   }
@@ -339,9 +339,9 @@ static slab slab_at(const fnzi_row_panels *d, bool is_whole, int64_t at) {
                 span_at(j * FNZI_PANEL_COLUMNS, FNZI_PANEL_COLUMNS, d->columns)};
 }
 
-/* The place of a slab in a factor that is packed as a whole. */
-static int64_t packed_at(const fnzi_row_panels *d, const slab *s) {
-  return s->j.at * d->depth + s->k.at * parts_of(s->j.count, WIDTH) * WIDTH;
+/* The place of a slab in a factor of so many rows that is packed as a whole. */
+static int64_t packed_at(int64_t depth, const slab *s) {
+  return s->j.at * depth + s->k.at * parts_of(s->j.count, WIDTH) * WIDTH;
 }
 
 /* The slab `s`, in as many steps as `rows` rows take to meet `met`. Nothing of a factor that caches
@@ -359,7 +359,7 @@ static coming find_coming(const fnzi_row_panels *d, const slab *s, const slab *m
   c.at = (uintptr_t)d->b + (uintptr_t)((s->k.at * d->b_step + s->j.at * d->b_column) * cell);
   if (d->packed) {
     c.left = c.lines = s->k.count * parts_of(s->j.count, LINE);
-    c.skip = 0, c.at = (uintptr_t)(d->packed + packed_at(d, s));
+    c.skip = 0, c.at = (uintptr_t)(d->packed + packed_at(d->packed_depth, s));
   }
   int64_t steps = parts_of(rows, PANEL_SUMS / PANEL_MOST) * parts_of(met->j.count, PANEL_WIDE) *
                   parts_of(met->k.count, LINE);
@@ -395,11 +395,14 @@ static void panels_of(const fnzi_row_panels *d, const span *i) {
       room = open_rows(d, i, is_whole ? &all : &now.k, &first);
     coming ahead = find_coming(d, &next, &now, i->count);
     panel t = first;
-    t.a += is_whole ? now.k.at : 0, t.depth = now.k.count, t.beta = now.k.at ? 1 : d->beta;
+    t.a += is_whole ? now.k.at : 0, t.depth = t.b_depth = now.k.count,
+                                    t.beta = now.k.at ? 1 : d->beta;
     t.reads_c = t.beta != 0, t.ahead = &ahead;
-    t.b = d->packed ? d->packed + packed_at(d, &now) : room;
+    t.b = d->packed ? d->packed + packed_at(d->packed_depth, &now) : room;
     t.c = d->c + i->at * d->c_row + now.j.at;
-    if (!d->packed)
+    if (d->packed)
+      t.b_depth = span_at(now.k.at, FNZI_PANEL_DEPTH, d->packed_depth).count;
+    else
       bring_panels(d, &now.k, now.j.at, now.j.count, room);
     run_panels(t, i->count, now.j.count);
   }
@@ -428,7 +431,7 @@ static void transposed_part(const fnzi_row_panels *d, const span *j, const span 
     const slab same = {then, *j}, after = {span_at(0, FNZI_PANEL_DEPTH, d->depth), *next};
     coming ahead = find_coming(d, then.count > 0 ? &same : &after, &now, j->count);
     panel t = {.a = (const float *)d->b + j->at * d->b_column + k, .b = x, .c = transposed};
-    t.a_row = d->b_column, t.c_row = d->rows, t.depth = now.k.count, t.alpha = d->alpha;
+    t.a_row = d->b_column, t.c_row = d->rows, t.depth = t.b_depth = now.k.count, t.alpha = d->alpha;
     t.reads_c = k > 0 || d->beta != 0, t.beta = t.reads_c, t.ahead = &ahead;
     run_panels(t, j->count, d->rows);
     x += now.k.count * d->rows;
@@ -468,7 +471,7 @@ static void pack(const fnzi_row_panels *d, float *to) {
   int64_t count = deep_of(d) * parts_of(d->columns, FNZI_PANEL_COLUMNS);
   for (int64_t at = 0; at < count; at++) {
     const slab s = slab_at(d, true, at);
-    bring_panels(d, &s.k, s.j.at, s.j.count, to + packed_at(d, &s));
+    bring_panels(d, &s.k, s.j.at, s.j.count, to + packed_at(d->depth, &s));
   }
 }
 

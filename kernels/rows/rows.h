@@ -25,13 +25,15 @@ enum {
 };
 /* For a product by panels: the number of k in a sum, rows of the first factor that meet a panel
  * before the next one is packed, columns that are packed together, the multiple to which columns of
- * a packed factor are filled up, elements between rows that were brought, the most elements of such
- * rows, and of rows of the first factor in the second cache. */
+ * a packed factor are filled up, columns of whole panels in front of others, elements between rows
+ * that were brought, the most elements of such rows, and of rows of the first factor in the second
+ * cache. */
 enum {
   FNZI_PANEL_DEPTH = 256,
   FNZI_PANEL_ROWS = 240,
   FNZI_PANEL_COLUMNS = 192,
   FNZI_PANEL_ROUND = 16,
+  FNZI_PANEL_STEP = 48,
   FNZI_PANEL_GAP = 16,
   FNZI_PANEL_HELD = FNZI_PANEL_ROWS * (FNZI_PANEL_DEPTH + FNZI_PANEL_GAP),
   FNZI_PANEL_CACHED = 1 << 18,
@@ -106,8 +108,9 @@ typedef struct fnzi_row_dots {
 typedef struct fnzi_row_panels {
   const void *a, *b; /* of their kinds */
   float *c;
-  float *room;         /* fnzi_row_panels_scratch() elements */
-  const float *packed; /* the second factor, by pack(); NULL: it is packed panel by panel */
+  float *room;          /* fnzi_row_panels_scratch() elements */
+  const float *packed;  /* the second factor, by pack(); NULL: it is packed panel by panel */
+  int64_t packed_depth; /* of that factor; the product may have a part of it */
   int64_t rows, columns, depth;
   int64_t a_row, a_step, b_step, b_column, c_row;
   float alpha, beta;
@@ -137,6 +140,11 @@ static inline bool fnzi_row_panels_is_transposed(const fnzi_row_panels *d) {
 /* Elements of the second factor when it is packed. */
 static inline int64_t fnzi_row_panels_packed(int64_t depth, int64_t columns) {
   return (columns + FNZI_PANEL_ROUND - 1) / FNZI_PANEL_ROUND * FNZI_PANEL_ROUND * depth;
+}
+/* Columns of whole panels, of a factor of `all` columns, that have the first `columns`. */
+static inline int64_t fnzi_row_panels_first(int64_t columns, int64_t all) {
+  int64_t whole = (columns + FNZI_PANEL_STEP - 1) / FNZI_PANEL_STEP * FNZI_PANEL_STEP;
+  return whole <= all / FNZI_PANEL_COLUMNS * FNZI_PANEL_COLUMNS ? whole : all;
 }
 /* Enough for any part of the product too. */
 static inline int64_t fnzi_row_panels_scratch(const fnzi_row_panels *d) {
