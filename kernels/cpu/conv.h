@@ -97,6 +97,12 @@ bool fnzi_cpu_conv_is_apart(const fnzi_meta_conv *c);
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_apart(fnzi_krn_call *call, const fnzi_meta_conv *c,
                                               const float *weight);
 
+/* --- conv_point.c -------------------------------------------------------------------------- */
+/* One by one, over an image of few places, is one product. */
+bool fnzi_cpu_conv_is_point(const fnzi_meta_conv *c);
+FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_point(fnzi_krn_call *call, const fnzi_meta_conv *c,
+                                              const float *weight);
+
 /* --- conv_columns.c ------------------------------------------------------------------------ */
 typedef struct fnzi_cpu_conv_doubles {
   const double *x, *weight, *bias; /* bias: NULL for none */
