@@ -1,4 +1,4 @@
-/* checks: 10
+/* checks: 11
  * kernels_fast_test.c - kernels that take a shortcut for some sizes: the bits do not depend on
  * threads, nor on strides, and the numbers equal plain loops'. */
 #include "kernels/cpu/matmul.h"
@@ -369,14 +369,15 @@ static fnz_arg put(fnz_dtype dtype, shape s, const void *cells) {
 }
 
 /* Query i sees keys from i + `first` on, `count` of them; query 5 sees none. `odd`: of row 0 of the
- * values, which few see. */
+ * values, which few see. NO_MASK: query i sees keys up to i, which is causal. */
+enum { NO_MASK = 1 << 30 };
 static void attend_seen(bool is_bool, int64_t queries, int first, int count, float odd,
                         float *out) {
   static float added[SEEN_QUERIES * SEEN_KEYS], v[SEEN_KEYS * SEEN_WIDTH];
   static uint8_t shown[SEEN_QUERIES * SEEN_KEYS];
   shape q = S(1, 1, queries, SEEN_WIDTH), k = S(1, 1, SEEN_KEYS, SEEN_WIDTH);
   shape mask = S(1, 1, queries, SEEN_KEYS);
-  const fnz_arg zero = {.tag = FNZ_ARG_FLOAT}, no = {.tag = FNZ_ARG_BOOL};
+  const fnz_arg zero = {.tag = FNZ_ARG_FLOAT};
   for (int i = 0; i < queries; i++)
     for (int j = 0; j < SEEN_KEYS; j++) {
       shown[i * SEEN_KEYS + j] = i != 5 && j >= i + first && j < i + first + count;
@@ -386,8 +387,11 @@ static void attend_seen(bool is_bool, int64_t queries, int first, int count, flo
     v[i] = i ? (float)(i * 37 % 101) / 64 : odd;
   start(2);
   fnz_arg m = is_bool ? put(FNZ_BOOL, mask, shown) : put(FNZ_F32, mask, added);
+  fnz_arg causal = {.tag = FNZ_ARG_BOOL, .u.i = count == NO_MASK};
+  if (count == NO_MASK)
+    m = (fnz_arg){.tag = FNZ_ARG_NONE};
   RUN("scaled_dot_product_attention", upload(FNZ_F32, q, NULL, 1), upload(FNZ_F32, k, NULL, 2),
-      put(FNZ_F32, k, v), m, zero, no);
+      put(FNZ_F32, k, v), m, zero, causal);
   fetch(out);
   finish();
 }
@@ -408,9 +412,21 @@ START_TEST(attention_without_hidden_keys_is_that_with_them) {
 }
 END_TEST
 
+/* A thread packs keys and values once, and each tile reads a part of them. */
+START_TEST(causal_attention_is_that_of_its_mask) {
+  enum { BEFORE = 1000, ROW_5 = 5 * SEEN_WIDTH };
+  static float causal[SEEN_QUERIES * SEEN_WIDTH], by_mask[SEEN_QUERIES * SEEN_WIDTH];
+  attend_seen(true, SEEN_QUERIES, 0, NO_MASK, 1, causal);
+  attend_seen(true, SEEN_QUERIES, -BEFORE, BEFORE + 1, 1, by_mask);
+  memcpy(causal + ROW_5, by_mask + ROW_5, SEEN_WIDTH * sizeof *causal);
+  ck_assert(memcmp(causal, by_mask, sizeof causal) == 0);
+  ck_assert(causal[0] == 1 && causal[SEEN_WIDTH] != 1);
+}
+END_TEST
+
 RUN_SUITE("kernels_fast", parts_of_convolutions_do_not_depend_on_threads,
           plans_of_many_shapes_come_and_go, a_long_sum_does_not_depend_on_threads,
           few_rows_times_a_matrix, elements_that_lie_otherwise_have_the_same_bits,
           products_of_integers_wrap, products_of_16_bits_are_those_of_floats,
           attention_of_16_bits_is_that_of_floats, attention_has_room_for_both_factors,
-          attention_without_hidden_keys_is_that_with_them)
+          attention_without_hidden_keys_is_that_with_them, causal_attention_is_that_of_its_mask)
