@@ -87,6 +87,22 @@ INLINE void put(const fnzi_row_dots *d, int64_t i, int64_t j, float sum) {
   *c = d->beta != 0 ? d->beta * *c + value : value;
 }
 
+/* The sums of a row of a tile. */
+INLINE void put_row(const fnzi_row_dots *d, int64_t i, int64_t j, int columns,
+                    vec sum[TILE_COLUMNS][PARTS]) {
+#if FNZI_ISA == 4
+  if (columns == 4) {
+    float *c = d->c + i * d->c_row + j;
+    __m128 value = fold_each(sum[0][0], sum[1][0], sum[2][0], sum[3][0]) * _mm_set1_ps(d->alpha);
+    if (d->beta != 0)
+      value = _mm_set1_ps(d->beta) * _mm_loadu_ps(c) + value;
+    _mm_storeu_ps(c, value);
+    return;
+  }
+#endif
+  _Pragma("GCC unroll 4") for (int c = 0; c < columns; c++) put(d, i, j + c, join_parts(sum[c]));
+}
+
 /* One block of the depth: PARTS registers of each row and column. */
 #define ADD_BLOCK(at, a_step, b, b_at, b_step, kind)                                               \
   _Pragma("GCC unroll 4") for (int p = 0; p < PARTS; p++)                                          \
@@ -119,9 +135,7 @@ INLINE void dots_tile(const fnzi_row_dots *d, int64_t i, int64_t j, int rows, in
     }
     ADD_BLOCK(a_rest, FNZI_ROW_LANES, b_rest, 0, FNZI_ROW_LANES, FNZI_ROW_F32)
   }
-  _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++)
-      _Pragma("GCC unroll 4") for (int c = 0; c < columns; c++)
-          put(d, i + r, j + c, join_parts(sum[r][c]));
+  _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++) put_row(d, i + r, j, columns, sum[r]);
 }
 
 /* Columns that stay in the innermost cache while all rows pass by. */

@@ -124,15 +124,27 @@ INLINE float fold4(vec q) {
 }
 #endif
 #if FNZI_ISA >= 3
-INLINE float fold8(__m256 h) {
-  return fold4(_mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1)));
+INLINE __m128 four_of_8(__m256 h) {
+  return _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+}
+#endif
+#if FNZI_ISA == 4
+INLINE __m128 four_of_16(vec x) {
+  return four_of_8(_mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)));
+}
+/* The sums of four registers, each as fold() adds. */
+INLINE __m128 fold_each(vec a, vec b, vec c, vec d) {
+  const __m128 p = four_of_16(a), q = four_of_16(b), r = four_of_16(c), s = four_of_16(d);
+  const __m128 pq = _mm_add_ps(_mm_movelh_ps(p, q), _mm_movehl_ps(q, p));
+  const __m128 rs = _mm_add_ps(_mm_movelh_ps(r, s), _mm_movehl_ps(s, r));
+  return _mm_add_ps(_mm_shuffle_ps(pq, rs, 0x88), _mm_shuffle_ps(pq, rs, 0xdd));
 }
 #endif
 INLINE float fold(vec x) {
 #if FNZI_ISA == 4
-  return fold8(_mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)));
+  return fold4(four_of_16(x));
 #elif FNZI_ISA == 3
-  return fold8(x);
+  return fold4(four_of_8(x));
 #else
   return fold4(x);
 #endif
