@@ -13,8 +13,8 @@
 #include <math.h>
 
 /* PANEL_CELLS: the room of fnzi_row_panels_scratch() for a product of a tile, since both factors
- * may be brought. MOST_PACKED: elements of keys or values that stay in a cache. */
-enum { TILE = 64, PANEL_CELLS = FNZI_PANEL_MOST_SCRATCH, MOST_PACKED = 1 << 20 };
+ * may be brought. MOST_PACKED: keys that stay in a cache. */
+enum { TILE = 64, PANEL_CELLS = FNZI_PANEL_MOST_SCRATCH, MOST_PACKED = 1 << 12 };
 _Static_assert((int)TILE <= (int)FNZI_PANEL_ROWS, "a tile is one panel");
 
 /* An operand by batch index: strides in elements, `share` heads read one. */
@@ -29,10 +29,10 @@ typedef struct side {
 } side;
 
 /* Keys, or values, of the head that a thread computes, as panels. */
-typedef struct packed {
+typedef struct head_panels {
   const void *of; /* NULL: of none */
   float *panels;  /* NULL: they are not packed */
-} packed;
+} head_panels;
 
 enum { KEYS, VALUES, PACKED };
 
@@ -45,9 +45,9 @@ typedef struct attention {
   int64_t mask_row, mask_col; /* 0 where the mask broadcasts */
   fnzi_cpu_reals_out out, logsumexp, *scores;
   double *rows;
-  float *queries_f32; /* of all threads; NULL: queries are F32 */
-  float *panels;      /* room of products, of all threads */
-  packed *packed;     /* PACKED of each thread */
+  float *queries_f32;  /* of all threads; NULL: queries are F32 */
+  float *panels;       /* room of products, of all threads */
+  head_panels *packed; /* PACKED of each thread */
   double scale;
   const unsigned char *kept; /* by dropout, of all heads' rows of keys; NULL: all */
   double kept_factor;        /* of kept scores */
@@ -242,7 +242,7 @@ static void attention_choose_order(fnzi_cpu_product *p, bool is_transposed, int6
 /* The second factor of `p`, for all keys, as panels; NULL if it is not packed. */
 static const float *attention_packed(const attention *a, const fnzi_cpu_product *p, int which,
                                      int lane) {
-  packed *kept = &a->packed[lane * PACKED + which];
+  head_panels *kept = &a->packed[lane * PACKED + which];
   fnzi_cpu_product all = *p;
   if (kept->panels && kept->of != p->b.data) {
     *(which == KEYS ? &all.n : &all.k) = a->keys;
@@ -387,8 +387,7 @@ static fnz_status open_packed(fnzi_krn_call *call, attention *a, size_t lanes) {
   fnzi_cpu_reals_out made;
   FNZI_NEW(&call->scratch, lanes * PACKED, &a->packed);
   if (a->dtype != FNZ_F32 || !fnzi_rows_best()->panels || a->tiles < 2 ||
-      a->width > FNZI_PANEL_DEPTH || a->out_width > FNZI_PANEL_COLUMNS ||
-      a->keys > MOST_PACKED / FNZI_PANEL_DEPTH)
+      a->width > FNZI_PANEL_DEPTH || a->out_width > FNZI_PANEL_COLUMNS || a->keys > MOST_PACKED)
     return FNZ_OK;
   cells[KEYS] = fnzi_row_panels_packed(a->width, a->keys);
   cells[VALUES] = fnzi_row_panels_packed(a->keys, a->out_width);

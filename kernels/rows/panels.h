@@ -395,9 +395,8 @@ static void panels_of(const fnzi_row_panels *d, const span *i) {
       room = open_rows(d, i, is_whole ? &all : &now.k, &first);
     coming ahead = find_coming(d, &next, &now, i->count);
     panel t = first;
-    t.a += is_whole ? now.k.at : 0, t.depth = t.b_depth = now.k.count,
-                                    t.beta = now.k.at ? 1 : d->beta;
-    t.reads_c = t.beta != 0, t.ahead = &ahead;
+    t.a += is_whole ? now.k.at : 0, t.depth = t.b_depth = now.k.count;
+    t.beta = now.k.at ? 1 : d->beta, t.reads_c = t.beta != 0, t.ahead = &ahead;
     t.b = d->packed ? d->packed + packed_at(d->packed_depth, &now) : room;
     t.c = d->c + i->at * d->c_row + now.j.at;
     if (d->packed)
