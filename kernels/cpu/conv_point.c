@@ -26,10 +26,10 @@ fnz_status fnzi_cpu_conv_point(fnzi_krn_call *call, const fnzi_meta_conv *c, con
   p.a.row = p.k, p.a.col = 1;
   p.b = (fnzi_cpu_matrix){.data = weight, .row = 1, .col = p.k};
   p.c_row = p.n;
-  for (int64_t i = 0; bias.f && i < p.m; i++)
-    memcpy((float *)p.c + i * p.n, bias.f, (size_t)p.n * sizeof(float));
-  p.beta = bias.f ? 1 : 0;
   p.order = fnzi_cpu_product_order(&p, &p.a, &p.b);
+  p.beta = bias.f ? 1 : 0, p.added = p.order == FNZI_ORDER_PANELS ? bias.f : NULL;
+  for (int64_t i = 0; bias.f && !p.added && i < p.m; i++)
+    memcpy((float *)p.c + i * p.n, bias.f, (size_t)p.n * sizeof(float));
   FNZ_TRY(fnzi_cpu_product_scratch(call, &p));
   fnzi_cpu_product_use_packed(call, fnzi_krn_call_input(call, 1), &p);
   fnzi_cpu_product_run_tiled(&p, call->team);

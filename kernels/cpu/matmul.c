@@ -25,6 +25,7 @@ typedef struct products {
   bool is_transposed; /* fnzi_cpu_product_is_transposed() */
   float *room;        /* of each product */
   int64_t room_each;
+  const float *added; /* in place of each row of the result; NULL: the result is read */
   void *out;
 } products;
 
@@ -240,6 +241,7 @@ static void at_index(const products *p, int64_t index, void *out, fnzi_cpu_produ
   if (out)
     one->c = (char *)out + (size_t)(index * p->m * p->n) * fnzi_dtype(p->dtype)->bytes;
   one->c_row = p->n, one->alpha = p->alpha, one->beta = p->beta;
+  one->added = p->added;
   one->order = p->order, one->room = p->room, one->room_each = p->room_each;
 }
 
@@ -285,6 +287,13 @@ static fnz_status matmul_fill(fnzi_krn_call *call, const products *p, const fnzi
   return FNZ_OK;
 }
 
+/* The tensor to be added is a row as it lies in memory, which panels read themselves. */
+static bool is_row(const products *p, const fnzi_krn_array *self) {
+  const fnz_geometry *w = &self->window;
+  return p->order == FNZI_ORDER_PANELS && w->dtype == FNZ_F32 && w->rank == 1 &&
+         w->sizes[0] == p->n && (w->strides[0] == 1 || p->n == 1);
+}
+
 /* A factor of 0 keeps NaN of the product out, and there is none of products of nothing. */
 static void drop_nothing(products *p) {
   if (p->alpha == 0 || p->k == 0)
@@ -297,7 +306,9 @@ static fnz_status matmul_finish(fnzi_krn_call *call, products *p, const fnzi_krn
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, p->dtype, &out));
   if (!self || !fnzi_krn_array_numel(call->outputs[0]))
     p->beta = 0;
-  if (p->beta != 0)
+  if (p->beta != 0 && is_row(p, self))
+    p->added = (const float *)(const void *)fnzi_krn_array_data(self);
+  else if (p->beta != 0)
     FNZ_TRY(matmul_fill(call, p, self, out));
   drop_nothing(p);
   FNZ_TRY(fold_all(call, p, first));

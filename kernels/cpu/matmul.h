@@ -37,6 +37,7 @@ typedef struct fnzi_cpu_product {
   fnzi_cpu_order order;
   float *room; /* by fnzi_cpu_product_scratch(), of this product or one that it is a part of */
   int64_t room_each;   /* elements of it for each thread */
+  const float *added;  /* a row that is read in place of each row of c; only by panels */
   const float *packed; /* b, by fnzi_cpu_product_pack(); NULL: it is not */
   int64_t packed_k;    /* its rows: of b, or more */
 } fnzi_cpu_product;

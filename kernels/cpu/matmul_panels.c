@@ -17,7 +17,7 @@ static fnzi_row_panels describe(const fnzi_cpu_product *p) {
   d.a_row = p->a.row, d.a_step = p->a.col, d.b_step = p->b.row, d.b_column = p->b.col;
   d.a_kind = p->a.kind, d.b_kind = p->b.kind, d.c_row = p->c_row;
   d.alpha = (float)p->alpha, d.beta = (float)p->beta;
-  d.packed = p->packed, d.packed_depth = p->packed_k;
+  d.added = p->added, d.packed = p->packed, d.packed_depth = p->packed_k;
   return d;
 }
 
@@ -71,6 +71,7 @@ static void panels_run_tile(const void *user, int64_t at, int lane) {
   one.a.data = panels_moved(&p->a, i * p->a.row);
   one.b.data = panels_moved(&p->b, j * p->b.col);
   one.packed = p->packed ? p->packed + j * p->packed_k : NULL;
+  one.added = p->added ? p->added + j : NULL;
   one.c = (float *)p->c + i * p->c_row + j;
   fnzi_cpu_product_panels(&one, lane);
 }

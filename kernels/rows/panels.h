@@ -177,7 +177,7 @@ INLINE void read_coming(coming *c) {
 
 /* Rows of a, dense within, times a panel: added to c, whose rows are c_row apart. */
 typedef struct panel {
-  const float *a, *b;
+  const float *a, *b, *added; /* added: read in place of each row of c; NULL: c is */
   float *c;
   int64_t a_row, c_row, depth, b_depth; /* b_depth: rows of b, from one panel to the next */
   int parts, columns;                   /* its vectors; columns that the result has of them */
@@ -196,8 +196,9 @@ INLINE void panel_put(const panel *t, int rows, int parts, vec sum[PANEL_TALL][P
   if (t->columns == parts * WIDTH) {
     EACH_ROW EACH_PART {
       float *c = t->c + r * t->c_row + p * WIDTH;
+      const float *from = t->added ? t->added + p * WIDTH : c;
       vec value = alpha * sum[r][p];
-      store(c, t->reads_c ? beta * load(c) + value : value);
+      store(c, t->reads_c ? beta * load(from) + value : value);
     }
     return;
   }
@@ -206,7 +207,8 @@ INLINE void panel_put(const panel *t, int rows, int parts, vec sum[PANEL_TALL][P
   for (int r = 0; r < rows; r++)
     for (int j = 0; j < parts * WIDTH && j < t->columns; j++) {
       float *c = t->c + r * t->c_row + j;
-      *c = t->reads_c ? t->beta * *c + found[r][j] : found[r][j];
+      const float from = !t->reads_c ? 0 : t->added ? t->added[j] : *c;
+      *c = t->reads_c ? t->beta * from + found[r][j] : found[r][j];
     }
 }
 
@@ -308,13 +310,16 @@ static void run_panels(panel t, int64_t rows, int64_t columns) {
   for (int64_t i = 0; i < rows; i += FNZI_PANEL_ROWS) {
     int64_t most = rows - i < FNZI_PANEL_ROWS ? rows - i : FNZI_PANEL_ROWS;
     float *c = t.c;
+    const float *added = t.added;
     t.b = first;
     for (int64_t left = columns, width; left > 0; left -= width) {
       t.parts = panel_parts(left), width = t.parts * WIDTH;
       t.columns = (int)(left < width ? left : width);
       panel_run(t, most);
       t.b += t.b_depth * width, t.c += width;
+      t.added += t.added ? width : 0;
     }
+    t.added = added;
     t.a += FNZI_PANEL_ROWS * t.a_row, t.c = c + FNZI_PANEL_ROWS * t.c_row;
   }
 }
@@ -397,6 +402,7 @@ static void panels_of(const fnzi_row_panels *d, const span *i) {
     panel t = first;
     t.a += is_whole ? now.k.at : 0, t.depth = t.b_depth = now.k.count;
     t.beta = now.k.at ? 1 : d->beta, t.reads_c = t.beta != 0, t.ahead = &ahead;
+    t.added = now.k.at || !d->added ? NULL : d->added + now.j.at;
     t.b = d->packed ? d->packed + packed_at(d->packed_depth, &now) : room;
     t.c = d->c + i->at * d->c_row + now.j.at;
     if (d->packed)
@@ -442,6 +448,8 @@ static void transposed(const fnzi_row_panels *d) {
   const fnzi_row_panels x = {
       .b = d->a, .b_step = d->a_step, .b_column = d->a_row, .b_kind = d->a_kind};
   float *room = d->room;
+  for (int64_t i = 0; d->added && i < d->rows; i++)
+    memcpy(d->c + i * d->c_row, d->added, (size_t)d->columns * sizeof *d->c);
   for (int64_t k = 0; k < d->depth; k += FNZI_PANEL_DEPTH) {
     const span part = span_at(k, FNZI_PANEL_DEPTH, d->depth);
     bring_panels(&x, &part, 0, d->rows, room);

@@ -108,6 +108,7 @@ typedef struct fnzi_row_dots {
 typedef struct fnzi_row_panels {
   const void *a, *b; /* of their kinds */
   float *c;
+  const float *added;   /* a row that is read in place of each row of c; NULL: c is */
   float *room;          /* fnzi_row_panels_scratch() elements */
   const float *packed;  /* the second factor, by pack(); NULL: it is packed panel by panel */
   int64_t packed_depth; /* of that factor; the product may have a part of it */
