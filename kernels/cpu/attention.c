@@ -380,14 +380,14 @@ static fnz_status open_dropout(fnzi_krn_call *call, attention *a) {
   return FNZ_OK;
 }
 
-/* Panels pay for a second tile of a head. Parts of them are found if a row of keys, and one of
- * values, is no more than one slab. */
+/* Panels pay for a second tile of a head. The first keys of them are found if the width is no more
+ * than one panel is deep. */
 static fnz_status open_packed(fnzi_krn_call *call, attention *a, size_t lanes) {
   int64_t cells[PACKED];
   fnzi_cpu_reals_out made;
   FNZI_NEW(&call->scratch, lanes * PACKED, &a->packed);
   if (a->dtype != FNZ_F32 || !fnzi_rows_best()->panels || a->tiles < 2 ||
-      a->width > FNZI_PANEL_DEPTH || a->out_width > FNZI_PANEL_COLUMNS || a->keys > MOST_PACKED)
+      a->width > FNZI_PANEL_DEPTH || a->out_width > FNZI_PANEL_DEPTH || a->keys > MOST_PACKED)
     return FNZ_OK;
   cells[KEYS] = fnzi_row_panels_packed(a->width, a->keys);
   cells[VALUES] = fnzi_row_panels_packed(a->keys, a->out_width);
