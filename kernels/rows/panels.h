@@ -317,7 +317,8 @@ static void run_panels(panel t, int64_t rows, int64_t columns) {
       t.columns = (int)(left < width ? left : width);
       panel_run(t, most);
       t.b += t.b_depth * width, t.c += width;
-      t.added += t.added ? width : 0;
+      if (t.added)
+        t.added += width;
     }
     t.added = added;
     t.a += FNZI_PANEL_ROWS * t.a_row, t.c = c + FNZI_PANEL_ROWS * t.c_row;
