@@ -1,15 +1,24 @@
 /* conv_point.c - convolutions in f32 of one by one over small images: a product of places and
- * channels. oneDNN's own are made for many places, and take 1.3 times as long with few. */
+ * channels. oneDNN's own are made for many places, and take 1.3 times as long with few.
+ *
+ * Sums have other last places than oneDNN's, and so than eager's. A batch norm in training over a
+ * handful of places amplifies these, so such images are left to oneDNN. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/sizes.h"
 #include "kernels/cpu/special_reals.h"
 
-enum { MOST_PLACES = 256 /* of an image */ };
+enum { LEAST_PLACES = 49, MOST_PLACES = 256 /* of an image */ };
+
+/* A batch norm in training refuses a single place. */
+static bool has_few_places(const fnzi_meta_conv *c) {
+  const int64_t places = fnzi_cpu_volume(c->out);
+  return (places == 1 && c->batch == 1) || (places >= LEAST_PLACES && places <= MOST_PLACES);
+}
 
 bool fnzi_cpu_conv_is_point(const fnzi_meta_conv *c) {
   bool is = !c->transposed && c->groups == 1 && fnzi_cpu_volume(c->kernel) == 1 &&
-            fnzi_cpu_volume(c->out) <= MOST_PLACES && fnzi_rows_best()->panels;
+            has_few_places(c) && fnzi_rows_best()->panels;
   for (uint32_t i = 0; i < c->spatial; i++)
     is = is && c->stride[i] == 1 && c->in[i] == c->out[i];
   return is;
