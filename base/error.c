@@ -49,7 +49,7 @@ unsigned fnz_abi_version(void) {
 
 /* Weights and values that are read in each run miss fewer addresses in large pages. A hint, for all
  * pages that have a part of the block: they exist. */
-static void prefer_large_pages(void *p, size_t bytes) {
+static void ask_for_large_pages(void *p, size_t bytes) {
 #ifdef MADV_HUGEPAGE
   enum { PAGE = 4096, LARGE = 1 << 22 };
   const size_t before = (uintptr_t)p % PAGE;
@@ -66,7 +66,7 @@ static void *libc_resize(void *user, void *p, size_t old_bytes, size_t new_bytes
   if (new_bytes) {
     p = p ? realloc(p, new_bytes) : malloc(new_bytes); /* realloc of nothing takes longer */
     if (p)
-      prefer_large_pages(p, new_bytes);
+      ask_for_large_pages(p, new_bytes);
     return p;
   }
   free(p);

@@ -70,15 +70,12 @@ static fnz_status read_stream(fnz_context *ctx, int fd, const char *path, fnzi_l
   return FNZ_OK;
 }
 
-/* All pages at once cost less than one by one, and large ones less still. Hints: nothing depends on
- * what becomes of them. */
+/* All pages at once cost less than one by one. A hint: nothing depends on what becomes of it. */
 static void expect_to_fill(char *data, size_t size) {
-#if defined MADV_HUGEPAGE && defined MADV_POPULATE_WRITE
-  enum { PAGE = 4096, MANY = 1 << 18, LARGE = 1 << 22 };
+#ifdef MADV_POPULATE_WRITE
+  enum { PAGE = 4096, MANY = 1 << 18 };
   size_t skip = (PAGE - (uintptr_t)data % PAGE) % PAGE;
   size_t pages = size > skip ? (size - skip) / PAGE * PAGE : 0;
-  if (size >= LARGE)
-    (void)madvise(data + skip, pages, MADV_HUGEPAGE);
   if (size >= MANY)
     (void)madvise(data + skip, pages, MADV_POPULATE_WRITE);
 #else
