@@ -69,10 +69,11 @@ static fnz_status compute_f32(fnzi_krn_call *call, const fnzi_meta_conv *c, bool
   if (!c->batch || !c->in_channels)
     return FNZ_OK;
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 1), FNZ_F32, &weight));
-  *done = fnzi_cpu_conv_is_apart(c) || fnzi_cpu_conv_is_point(c);
-  if (*done)
-    return c->transposed ? fnzi_cpu_conv_apart(call, c, weight.f)
-                         : fnzi_cpu_conv_point(call, c, weight.f);
+  *done = true;
+  if (fnzi_cpu_conv_is_apart(c))
+    return fnzi_cpu_conv_apart(call, c, weight.f);
+  if (fnzi_cpu_conv_is_point(c))
+    return fnzi_cpu_conv_point(call, c, weight.f);
   FNZ_TRY(fnzi_cpu_conv_crop(call, c, weight.f, &cropped, &kernel));
   return fnzi_cpu_conv_onednn(call, &cropped, kernel, done);
 }

@@ -18,6 +18,9 @@ enum {
   LINE = 16
 };
 
+_Static_assert((int)FNZI_PANEL_STEP % PANEL_WIDE == 0, "columns in front are whole panels");
+_Static_assert((int)FNZI_PANEL_ROUND % WIDTH == 0, "the last panel has whole vectors");
+
 #define EACH_ROW   _Pragma("GCC unroll 12") for (int r = 0; r < rows; r++)
 #define EACH_PART  _Pragma("GCC unroll 3") for (int p = 0; p < parts; p++)
 #define EACH_BASE  _Pragma("GCC unroll 4") for (int r = 0; r < BASES; r++)

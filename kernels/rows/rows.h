@@ -23,26 +23,23 @@ enum {
   FNZI_ROW_STEPS = 8,
   FNZI_ROW_NORMALS = 16
 };
-/* For a product by panels: the number of k in a sum, rows of the first factor that meet a panel
- * before the next one is packed, columns that are packed together, the multiple to which columns of
- * a packed factor are filled up, columns of whole panels in front of others, elements between rows
- * that were brought, the most elements of such rows, and of rows of the first factor in the second
- * cache. */
+/* For a product by panels. */
 enum {
-  FNZI_PANEL_DEPTH = 256,
-  FNZI_PANEL_ROWS = 240,
-  FNZI_PANEL_COLUMNS = 96,
-  FNZI_PANEL_ROUND = 16,
-  FNZI_PANEL_STEP = 48,
-  FNZI_PANEL_GAP = 16,
-  FNZI_PANEL_HELD = FNZI_PANEL_ROWS * (FNZI_PANEL_DEPTH + FNZI_PANEL_GAP),
-  FNZI_PANEL_CACHED = 1 << 18,
-  FNZI_PANEL_TRANSPOSED = 48, /* columns at a time, the other way round */
+  FNZI_PANEL_DEPTH = 256,  /* products to a sum */
+  FNZI_PANEL_ROWS = 240,   /* of the first factor, that meet a panel before the next one does */
+  FNZI_PANEL_COLUMNS = 96, /* that are packed together */
+  FNZI_PANEL_ROUND = 16,   /* columns of a packed factor are filled up to a multiple */
+  FNZI_PANEL_STEP = 48,    /* columns of whole panels, in front of more columns */
+  FNZI_PANEL_GAP = 16,     /* elements between rows that were brought */
+  FNZI_PANEL_HELD = FNZI_PANEL_ROWS * (FNZI_PANEL_DEPTH + FNZI_PANEL_GAP), /* most of such rows */
+  FNZI_PANEL_CACHED = 1 << 18, /* elements of the first factor in the second cache */
+  FNZI_PANEL_TRANSPOSED = 48,  /* columns at a time, the other way round */
   FNZI_PANEL_MOST_TRANSPOSED = 128,
   FNZI_PANEL_TRANSPOSED_CELLS = 1 << 17,
   FNZI_PANEL_MOST_SCRATCH =
       FNZI_PANEL_TRANSPOSED_CELLS + FNZI_PANEL_TRANSPOSED * FNZI_PANEL_MOST_TRANSPOSED
 };
+_Static_assert(FNZI_PANEL_COLUMNS % FNZI_PANEL_STEP == 0, "panels end where slabs do");
 _Static_assert((int)FNZI_PANEL_HELD + FNZI_PANEL_DEPTH * FNZI_PANEL_COLUMNS <=
                    (int)FNZI_PANEL_MOST_SCRATCH,
                "rows that were brought, and panels, have room there");
@@ -111,7 +108,8 @@ typedef struct fnzi_row_panels {
   const float *added;   /* a row that is read in place of each row of c; NULL: c is */
   float *room;          /* fnzi_row_panels_scratch() elements */
   const float *packed;  /* the second factor, by pack(); NULL: it is packed panel by panel */
-  int64_t packed_depth; /* of that factor; the product may have a part of it */
+  int64_t packed_depth; /* of that factor. A product may have the first of its rows or, if it is no
+                         * deeper than FNZI_PANEL_DEPTH, of its columns: fnzi_row_panels_first() */
   int64_t rows, columns, depth;
   int64_t a_row, a_step, b_step, b_column, c_row;
   float alpha, beta;

@@ -451,6 +451,29 @@ static float panel_element(const laid *a, const laid *b, int64_t i, int64_t j, i
   return c;
 }
 
+/* A part of a packed factor, with a row that is added, gives the bits of that part as it lies. */
+static void check_packed(const fnzi_rows *rows, fnzi_row_panels d) {
+  static float as_it_lies[TALL * (BROAD + 1)], found[TALL * (BROAD + 1)], row[BROAD];
+  float *packed = room_of((size_t)fnzi_row_panels_packed(d.depth, d.columns) * sizeof *packed);
+  rows->pack(&d, packed);
+  d.packed_depth = d.depth;
+  if (d.depth <= FNZI_PANEL_DEPTH)
+    d.columns = fnzi_row_panels_first(d.columns / 2, d.columns);
+  else
+    d.depth = FNZI_PANEL_DEPTH + (d.depth - FNZI_PANEL_DEPTH) / 2;
+  fill(row, BROAD, 9);
+  for (int64_t i = 0; i < d.rows; i++)
+    memcpy(as_it_lies + i * d.c_row, row, (size_t)d.columns * sizeof *row);
+  d.c = as_it_lies;
+  rows->panels(&d);
+  d.c = found, d.added = row, d.packed = packed;
+  rows->panels(&d);
+  for (int64_t i = 0; i < d.rows; i++)
+    ck_assert(memcmp(found + i * d.c_row, as_it_lies + i * d.c_row,
+                     (size_t)d.columns * sizeof *found) == 0);
+  free(packed);
+}
+
 static void check_panels(const fnzi_rows *rows, const laid *a, const laid *b, int64_t m, int64_t n,
                          int64_t depth, float beta) {
   static float c[TALL * (BROAD + 1)];
@@ -469,6 +492,7 @@ static void check_panels(const fnzi_rows *rows, const laid *a, const laid *b, in
                               ? panel_element(a, b, i, j, depth, 2, beta != 0 ? beta * before : 0)
                               : before));
     }
+  check_packed(rows, d);
   free(d.room);
 }
 
